@@ -231,6 +231,11 @@ typedef struct pred_rounds {
     int                     is_trial; /**< Not 0: this round looks at uses only to
                                            find out whether they can be predicted,
                                            see spend.c */
+    uint64_t                trial_end;  /**< How many uses there will have been when
+                                             the last trial ends */
+    ucs_rcache_pred_time_t  next_trial; /**< What bounds of this process will have
+                                             cost, as in stats.room_lost, when the
+                                             next trial may begin */
     int                     has_lost; /**< Whether the DQ had lost entries of regions
                                            when this round last looked into it */
     unsigned                precedents; /**< How many precedents were followed that

@@ -74,7 +74,6 @@ region_use(ucs_rcache_pred_region_t *region, const pred_use_t *use)
     if (ucs_unlikely(region->extent.flags != use->flags)) {
         region->extent.flags = use->flags;
     }
-    region->decided    = 0;
     return result;
 }
 

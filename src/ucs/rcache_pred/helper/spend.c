@@ -32,13 +32,14 @@
 #define FORETOLD_ALL  1024
 #define FORETOLD_FADE 32
 
-/* While the helper seldom looks at uses, it predicts none. So it looks at all uses now
- * and then, in a trial, to find out whether it can predict them. Uses are counted in
- * stretches of TRIAL_USES uses for each region that has recurred (for TRIAL_REGIONS
- * regions at least). The first of each TRIAL_CYCLE stretches is a trial */
+/* While the helper seldom looks at uses, it predicts none. So while a bound is full, it
+ * looks at all uses now and then, in a trial, to find out whether it can predict them. A
+ * trial lasts for TRIAL_USES uses of each region that has recurred (of TRIAL_REGIONS
+ * regions at least). The next one begins when the bound has cost the program TRIAL_PRICE
+ * times as much as the trial: so trials add 1/16 to what the bound costs */
 #define TRIAL_USES    4
 #define TRIAL_REGIONS 64
-#define TRIAL_CYCLE   16
+#define TRIAL_PRICE   16
 
 /* While a bound is full and predictions do not tell what to give up, the pause after a
  * round is this many times as long as the budget asks for: rounds help little, since
@@ -141,22 +142,29 @@ int pred_spend_is_foretold(const ucs_rcache_pred_t *pred)
 
 /* Whether rounds follow each other without a pause: because the budget does not matter
  * now; or because a bound of this process is full, and predictions tell what should give
- * way, or a trial shall show whether they do. With a budget of 0 only the former counts,
- * since rounds cost time */
+ * way, or a trial shall show whether they do */
 static int goes_on(const ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
 {
     return pred_spend_is_pressed(pred, now) ||
-           (pred_spend_is_full(pred, now) && (pred->params.budget > 0) &&
+           (pred_spend_is_full(pred, now) &&
             (pred->rounds.is_trial || pred_spend_is_foretold(pred)));
 }
 
-/* Whether there is a trial now, see TRIAL_USES. Under lock. */
-static int is_trial(const ucs_rcache_pred_t *pred)
+/* Begin a trial if one is due, see TRIAL_USES. Under lock. */
+static void begin_trial(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
 {
-    unsigned regions = ucs_max(pred->table.count - pred->table.num_newcomers,
-                               TRIAL_REGIONS);
+    pred_rounds_t *rounds = &pred->rounds;
+    unsigned regions      = ucs_max(pred->table.count - pred->table.num_newcomers,
+                                    TRIAL_REGIONS);
 
-    return (pred->stats.uses / (TRIAL_USES * regions)) % TRIAL_CYCLE == 0;
+    if (pred_spend_is_full(pred, now) &&
+        (pred->stats.room_lost >= rounds->next_trial)) {
+        rounds->trial_end  = pred->stats.uses + (TRIAL_USES * regions);
+        rounds->next_trial = pred->stats.room_lost +
+                             (TRIAL_PRICE * TRIAL_USES * regions *
+                              rounds->times.dq_item);
+    }
+    rounds->is_trial = (pred->stats.uses < rounds->trial_end);
 }
 
 void pred_spend_note_foretold(ucs_rcache_pred_t *pred, int foretold)
@@ -206,7 +214,7 @@ void pred_spend_round_begin(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
     lost       = pred->lost;
     pred->lost = 0;
     look_for_evictions(pred, now);
-    rounds->is_trial = is_trial(pred);
+    begin_trial(pred, now);
     pred_unlock(pred);
 
     if (goes_on(pred, now)) {

@@ -294,6 +294,7 @@ ucs_rcache_pred_region_new(ucs_rcache_pred_table_t *table,
     region->noted      = noted;
     region->next_noted = next_noted;
     region->generation = ++table->generations;
+    region->interval   = UCS_RCACHE_PRED_TIME_INF;
     region->start      = start;
     region->referenced = 1;
     extent->domain     = domain;

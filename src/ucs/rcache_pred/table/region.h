@@ -77,10 +77,6 @@ typedef struct ucs_rcache_pred_region {
     uint8_t                        referenced;  /**< Not 0: used since the
                                                      clock's hand passed this
                                                      region */
-    uint8_t                        decided;     /**< Not 0: the helper has
-                                                     decided about it since the
-                                                     last use began. Uses clear
-                                                     it, the helper sets it */
     uint8_t                        noted;       /**< Not 0: in the list
                                                      table->noted, or in the list
                                                      noted of its lane */
@@ -107,11 +103,11 @@ typedef struct ucs_rcache_pred_region {
                                                      table->newcomers */
     ucs_list_link_t                lost_link;   /**< Element of dq.lost; valid
                                                      if lost is not 0 */
-    ucs_rcache_pred_time_t         deadline;    /**< When the next use is
-                                                     expected; INF: none is.
-                                                     Valid if decided is not 0,
-                                                     see @ref
-                                                     ucs_rcache_pred_region_deadline */
+    ucs_rcache_pred_time_t         interval;    /**< From the begin of its last
+                                                     use to when the next one is
+                                                     expected, as the helper has
+                                                     last decided; INF: none is,
+                                                     or it never has */
     unsigned                       in_pieces;   /**< Uses in pieces under way */
     unsigned                       recent_access; /**< Access that any of the
                                                      recent uses needed. The
@@ -462,12 +458,14 @@ ucs_rcache_pred_table_find_memh(const ucs_rcache_pred_table_t *table,
            extent : ucs_rcache_pred_table_search_memh(table, domain, memh);
 }
 
-/** @return when the next use of the region is expected; INF: no use is expected, or the
- *          helper has not decided about the region since its last use. */
+/** @return when the next use of the region is expected; INF: no use is. Until the helper
+ *          decides about the region, a use is expected as long after the last one as that
+ *          one was after the use before. */
 static inline ucs_rcache_pred_time_t
 ucs_rcache_pred_region_deadline(const ucs_rcache_pred_region_t *region)
 {
-    return region->decided ? region->deadline : UCS_RCACHE_PRED_TIME_INF;
+    return (region->interval == UCS_RCACHE_PRED_TIME_INF) ?
+           UCS_RCACHE_PRED_TIME_INF : (region->begin + region->interval);
 }
 
 /** Set when the next use of the region is expected. */
@@ -475,8 +473,9 @@ static inline void
 ucs_rcache_pred_region_set_deadline(ucs_rcache_pred_region_t *region,
                                     ucs_rcache_pred_time_t deadline)
 {
-    region->deadline = deadline;
-    region->decided  = 1;
+    region->interval = (deadline == UCS_RCACHE_PRED_TIME_INF) ?
+                       UCS_RCACHE_PRED_TIME_INF :
+                       (ucs_max(deadline, region->begin) - region->begin);
 }
 
 #endif

@@ -17,9 +17,9 @@
 #define DOMAIN_STEPS 256
 
 /*
- * The rank of an extent is the deadline of its region, if a next use is expected. If no
- * use is expected, or the helper has not decided about the region yet, the rank is higher
- * than all deadlines, and the higher, the longer ago the region was used.
+ * The rank of an extent is the deadline of its region, if a next use is expected. If none
+ * is, the rank is higher than all deadlines, and the higher, the longer ago the region was
+ * used.
  */
 #define RANK_LAST_DEADLINE ((uint64_t)INT64_MAX)
 

@@ -67,7 +67,7 @@ TEST_F(test_evict, without_a_deadline_is_evicted_before_any)
 
     bound(BOUND, 4);
     keep_two(near, far);
-    /* The helper has not decided about buffer 0 yet */
+    /* The helper has never decided about buffer 0 */
     end(begin(buffer(0), PAGE));
     void *memh = begin(buffer(3), PAGE);
     EXPECT_EQ(0u, m_world.num_live_at(buffer(0)));
@@ -76,15 +76,30 @@ TEST_F(test_evict, without_a_deadline_is_evicted_before_any)
     end(memh);
 }
 
-TEST_F(test_evict, deadline_of_a_use_that_was_counts_for_nothing)
+/* Before the helper decides about a region again, its next use is expected as long after
+ * this one as this one was after the last */
+TEST_F(test_evict, used_again_is_needed_a_period_later)
 {
     void *near = buffer(0), *far = buffer(1);
 
     bound(BOUND, 4);
     keep_two(near, far);
-    /* This use is earlier than predicted, and the helper has not decided
-     * after it */
-    end(begin(near, PAGE));
+    end(begin(near, PAGE)); /* In 20 us; the other one in 40 */
+    void *memh0 = begin(buffer(2), PAGE), *memh1 = begin(buffer(3), PAGE);
+    EXPECT_EQ(1u, m_world.num_live_at(near));
+    EXPECT_EQ(0u, m_world.num_live_at(far));
+    end(memh0);
+    end(memh1);
+}
+
+TEST_F(test_evict, used_again_is_needed_after_one_that_is_due)
+{
+    void *near = buffer(0), *far = buffer(1);
+
+    bound(BOUND, 4);
+    keep_two(near, far);
+    m_world.advance(30 * USEC);
+    end(begin(near, PAGE)); /* In 20 us; the other one in 10 */
     void *memh0 = begin(buffer(2), PAGE), *memh1 = begin(buffer(3), PAGE);
     EXPECT_EQ(0u, m_world.num_live_at(near));
     EXPECT_EQ(1u, m_world.num_live_at(far));

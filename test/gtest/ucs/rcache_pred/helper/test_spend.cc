@@ -341,6 +341,18 @@ TEST_F(test_spend, victims_are_chosen_by_predictions)
     EXPECT_LE(since_mark(&stats_t::evictions), 3000u * 20 / 30);
 }
 
+/* Without a budget too, although then nothing is given up but for room */
+TEST_F(test_spend, victims_are_chosen_by_predictions_without_a_budget)
+{
+    m_params.max_bytes = 16 * MB;
+    open(0);
+    loop(30, 30 * MSEC, 20, MB);
+    mark();
+    loop(30, 30 * MSEC, 100, MB);
+    EXPECT_GE(since_mark(&stats_t::hits), 3000u * 12 / 30);
+    EXPECT_EQ(stats().evictions, stats().deregs);
+}
+
 /* Where nothing can be predicted, the budget is spent as without a bound. What uses lose
  * besides, the bound costs */
 TEST_F(test_spend, a_full_bound_at_random_costs_the_budget_no_more)

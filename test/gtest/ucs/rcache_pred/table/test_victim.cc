@@ -45,8 +45,7 @@ protected:
     void begin(region_t *region)
     {
         ++region->refs;
-        region->begin   = ++m_now;
-        region->decided = 0;
+        region->begin = ++m_now;
     }
 
     void end(region_t *region)
@@ -140,19 +139,21 @@ TEST_F(test_victim, in_the_order_of_deadlines)
     EXPECT_EQ(NULL, victim());
 }
 
-TEST_F(test_victim, use_makes_it_the_first_and_then_the_last_of_its_kind)
+TEST_F(test_victim, use_moves_its_deadline)
 {
     region_t *a = idle(0x1000), *b = idle(0x2000), *c = idle(0x3000);
 
-    decide(b, m_now + SEC);
-    EXPECT_EQ(a, victim());
-    begin(b); /* Its deadline is met */
-    end(b);
-    EXPECT_EQ(a, victim());
-    take(a);
+    decide(a, m_now + SEC);
+    decide(b, m_now + SEC / 2);
     EXPECT_EQ(c, victim());
     begin(c);
     end(c);
+    EXPECT_EQ(c, victim()) << "no next use is expected";
+    take(c);
+    EXPECT_EQ(a, victim());
+    m_now += SEC;
+    begin(b); /* Expected again half a second later, and the other one is due */
+    end(b);
     EXPECT_EQ(b, victim());
 }
 
