@@ -25,6 +25,10 @@
  * and uses that hold the room may end only once the waiting thread goes on. */
 #define RESERVE_PATIENCE 1000
 
+/* Each region that gives way for a bound of this process moves the share of predicted ones
+ * by 1 / FORETOLD_FADE of the distance */
+#define FORETOLD_FADE 8
+
 
 /* Find the idle extent whose next use is farthest away, if that use is expected after the
  * deadline. NULL: there is no such extent. Under the lock, which is released for a while
@@ -48,6 +52,13 @@ find_victim(ucs_rcache_pred_t *pred, const ucs_rcache_pred_domain_t *domain,
            victim : NULL;
 }
 
+/* Count whether the next use of a region that gives way was predicted. Under lock. */
+static void note_foretold(pred_bound_t *bound, const ucs_rcache_pred_region_t *region)
+{
+    bound->foretold += (region->foretold ? (PRED_FORETOLD_ALL / FORETOLD_FADE) : 0) -
+                       (bound->foretold / FORETOLD_FADE);
+}
+
 /* Take the handle of a victim, and count the eviction by what had no room. If a use
  * registers the victim again, it loses time because room was scarce, and not because of a
  * decision of the helper: the field evicted tells the use. Under lock. */
@@ -56,6 +67,9 @@ static pred_handle_t take_victim(ucs_rcache_pred_t *pred,
                                  pred_scarce_t scarce)
 {
     victim->evicted = 1;
+    if (scarce == PRED_SCARCE_BOUND) {
+        note_foretold(&pred->bound, ucs_rcache_pred_region_of(victim));
+    }
     ++pred->stats.evictions;
     pred->stats.evictions_node   += (scarce == PRED_SCARCE_NODE);
     pred->stats.evictions_system += (scarce == PRED_SCARCE_SYSTEM);

@@ -58,6 +58,10 @@ struct ucs_rcache_pred_domain {
 };
 
 
+/** See pred_bound_t::foretold. */
+#define PRED_FORETOLD_ALL 1024
+
+
 /** The bounds of this process, and counts of memory that is about to be registered or
  *  deregistered. The statistics count registered memory. Protected by the lock. */
 typedef struct pred_bound {
@@ -77,6 +81,9 @@ typedef struct pred_bound {
     unsigned taken_regions; /**< How many registrations these are */
     uint64_t held_bytes;   /**< How many bytes pieces have taken out of the
                                 reserve that the node holds for this process */
+    unsigned foretold;     /**< Of PRED_FORETOLD_ALL regions that have given way for a
+                                bound of this process, of how many the next use was
+                                predicted. The last ones count most, see reserve.c */
     unsigned held_regions; /**< How many of NODE_RESERVE_REGIONS regions pieces
                                 have taken out of that reserve */
 } pred_bound_t;
@@ -233,9 +240,10 @@ typedef struct pred_rounds {
                                            see spend.c */
     uint64_t                trial_end;  /**< How many uses there will have been when
                                              the last trial ends */
-    ucs_rcache_pred_time_t  next_trial; /**< What bounds of this process will have
-                                             cost, as in stats.room_lost, when the
-                                             next trial may begin */
+    ucs_rcache_pred_time_t  trial_begin; /**< What bounds of this process had cost, as
+                                             in stats.room_lost, when it began */
+    double                  trial_cost; /**< What its rounds have cost so far, as from
+                                             the budget, ns */
     int                     has_lost; /**< Whether the DQ had lost entries of regions
                                            when this round last looked into it */
     unsigned                precedents; /**< How many precedents were followed that
@@ -244,9 +252,8 @@ typedef struct pred_rounds {
                                       /**< Errors of predictions, by class, that
                                            stats.prediction_errors does not count
                                            yet */
-    unsigned                foretold; /**< Of FORETOLD_ALL uses that have ended, after
-                                           how many the next use was predicted. The
-                                           last uses count most, see spend.c */
+    unsigned                foretold; /**< Value of bound.foretold at the begin of
+                                           this round */
     double                  idle;     /**< Part of its processor that nobody but the
                                            helper needs, as the last seat said */
     ucs_rcache_pred_budget_t budget;

@@ -144,6 +144,7 @@ static void look_ahead(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region
     ucs_rcache_pred_region_set_deadline(region,
                                         needed_next(pred, region, next->now,
                                                     next->deadline));
+    region->foretold = region->forecast.predicted;
     ucs_rcache_pred_region_note(&pred->table.noted, region);
     ucs_rcache_pred_table_rank_noted(&pred->table, RANK_STEPS);
     next->registered    = (region->extent.state != UCS_RCACHE_PRED_EXTENT_IDLE);
@@ -300,12 +301,10 @@ void pred_process_dq_entry(ucs_rcache_pred_t *pred,
     }
 
     status = pred_region_decide(pred, region);
-    if (status == UCS_OK) {
-        pred_spend_note_foretold(pred, region->forecast.predicted);
-    } else if (status == UCS_INPROGRESS) {
+    if (status == UCS_INPROGRESS) {
         pred_expect_end(pred, pred->rounds.last,
                         region->forecast.history.period);
-    } else {
+    } else if (status != UCS_OK) {
         pred_merge_kept(pred, region);
     }
     tell_waiting(pred, told);

@@ -25,21 +25,14 @@
  * time after regions had to be evicted to make room within the bound */
 #define PRESSED_TIME 1000000000
 
-/* If the helper could predict the next use after half of the uses or more, predictions
- * tell which regions to give up for room. The share of such uses is counted in parts of
- * FORETOLD_ALL. Each use moves the share towards 0 or FORETOLD_ALL, by 1 / FORETOLD_FADE
- * of the distance */
-#define FORETOLD_ALL  1024
-#define FORETOLD_FADE 32
-
 /* While the helper seldom looks at uses, it predicts none. So while a bound is full, it
  * looks at all uses now and then, in a trial, to find out whether it can predict them. A
  * trial lasts for TRIAL_USES uses of each region that has recurred (of TRIAL_REGIONS
  * regions at least). The next one begins when the bound has cost the program TRIAL_PRICE
- * times as much as the trial: so trials add 1/16 to what the bound costs */
+ * times as much as the rounds of the trial: so trials add 1/32 to what the bound costs */
 #define TRIAL_USES    4
 #define TRIAL_REGIONS 64
-#define TRIAL_PRICE   16
+#define TRIAL_PRICE   32
 
 /* While a bound is full and predictions do not tell what to give up, the pause after a
  * round is this many times as long as the budget asks for: rounds help little, since
@@ -137,7 +130,7 @@ int pred_spend_is_full(const ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now
 
 int pred_spend_is_foretold(const ucs_rcache_pred_t *pred)
 {
-    return 2 * pred->rounds.foretold >= FORETOLD_ALL;
+    return 2 * pred->rounds.foretold >= PRED_FORETOLD_ALL;
 }
 
 /* Whether rounds follow each other without a pause: because the budget does not matter
@@ -158,21 +151,13 @@ static void begin_trial(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
                                     TRIAL_REGIONS);
 
     if (pred_spend_is_full(pred, now) &&
-        (pred->stats.room_lost >= rounds->next_trial)) {
-        rounds->trial_end  = pred->stats.uses + (TRIAL_USES * regions);
-        rounds->next_trial = pred->stats.room_lost +
-                             (TRIAL_PRICE * TRIAL_USES * regions *
-                              rounds->times.dq_item);
+        (pred->stats.room_lost - rounds->trial_begin >=
+         TRIAL_PRICE * rounds->trial_cost)) {
+        rounds->trial_begin = pred->stats.room_lost;
+        rounds->trial_end   = pred->stats.uses + (TRIAL_USES * regions);
+        rounds->trial_cost  = 0;
     }
     rounds->is_trial = (pred->stats.uses < rounds->trial_end);
-}
-
-void pred_spend_note_foretold(ucs_rcache_pred_t *pred, int foretold)
-{
-    unsigned *share = &pred->rounds.foretold;
-
-    *share += (foretold ? (FORETOLD_ALL / FORETOLD_FADE) : 0) -
-              (*share / FORETOLD_FADE);
 }
 
 /* Find out whether room had to be made since the last round, and within which bound.
@@ -215,6 +200,7 @@ void pred_spend_round_begin(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
     pred->lost = 0;
     look_for_evictions(pred, now);
     begin_trial(pred, now);
+    rounds->foretold = pred->bound.foretold;
     pred_unlock(pred);
 
     if (goes_on(pred, now)) {
@@ -293,6 +279,7 @@ void pred_spend_round_end(ucs_rcache_pred_t *pred)
     cost   *= helper_price(pred);
 
     ucs_rcache_pred_budget_spend(&rounds->budget, cost);
+    rounds->trial_cost += rounds->is_trial ? cost : 0;
     if (!goes_on(pred, rounds->now)) {
         put_off(pred, cost, rounds->now);
     }

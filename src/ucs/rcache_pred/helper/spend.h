@@ -56,8 +56,8 @@ int pred_spend_is_pressed(const ucs_rcache_pred_t *pred,
  *          lately to make room within the bound. */
 int pred_spend_is_full(const ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now);
 
-/** @return whether the helper could predict the next use after at least half of the uses
- *          that ended lately. Then predictions tell which regions to give up for room. */
+/** @return whether the helper had predicted the next use of at least half of the regions
+ *          that gave way lately. Then predictions tell which regions to give up for room. */
 int pred_spend_is_foretold(const ucs_rcache_pred_t *pred);
 
 /** @return whether the helper is a thread with a processor of its own. */
@@ -122,9 +122,6 @@ void pred_refund_on_use(ucs_rcache_pred_t *pred,
 void pred_spend_on_ahead(ucs_rcache_pred_t *pred,
                          ucs_rcache_pred_region_t *region,
                          const ucs_rcache_pred_times_t *times);
-
-/** Note whether, after a use that has ended, the helper could predict the next one. */
-void pred_spend_note_foretold(ucs_rcache_pred_t *pred, int foretold);
 
 /** @return whether there is budget to register a region ahead of its use that was evicted
  *          to make room, for which nobody has paid in advance. Where the registration

@@ -116,6 +116,8 @@ typedef struct ucs_rcache_pred_region {
                                                      registration queue */
     uint8_t                        newcomer;    /**< Not 0: in
                                                      table->newcomers */
+    uint8_t                        foretold;    /**< Not 0: the interval is a
+                                                     prediction, and no guess */
 
     /* Only the helper uses these */
     uint8_t                        last_recent; /**< Index of the newest record in
