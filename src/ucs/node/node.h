@@ -156,6 +156,51 @@ void ucs_rcache_pred_node_get_totals(ucs_rcache_pred_node_t *node,
                                      ucs_rcache_pred_node_totals_t *totals);
 
 
+/* Keys: the registrations that a device can have at a time, by all processes together.
+ * The processes of one job on the node count theirs, and learn from refusals how many keys
+ * there are (limit.h). That is advice: nothing is refused because of it. The times are of
+ * CLOCK_MONOTONIC, ns */
+
+/** How many devices of jobs the node knows at a time. */
+#define UCS_RCACHE_PRED_NODE_DEVICES 32
+
+/** The keys of a device. */
+typedef struct ucs_rcache_pred_node_keys {
+    uint64_t keys;  /**< Keys of all processes of the job on the node */
+    uint64_t limit; /**< How many they may have; UINT64_MAX: none was refused */
+    unsigned procs; /**< Processes of the job that use the device */
+} ucs_rcache_pred_node_keys_t;
+
+/** Count keys of a device from now on.
+ *  @param [in] name  Hash of the names of the device and of the job; not 0.
+ *  @return the number of the device in the functions below; UCS_RCACHE_PRED_NODE_DEVICES
+ *          if there are too many. */
+unsigned ucs_rcache_pred_node_device(ucs_rcache_pred_node_t *node, uint64_t name);
+
+/** Count a registration that there is now, or is no more. */
+void ucs_rcache_pred_node_key_taken(ucs_rcache_pred_node_t *node, unsigned device);
+void ucs_rcache_pred_node_key_given(ucs_rcache_pred_node_t *node, unsigned device);
+
+/** @return whether this process should take one more key without giving one up: the
+ *          processes have not reached the limit that was learned, or this process has less
+ *          than its equal share of it. */
+int ucs_rcache_pred_node_has_key(const ucs_rcache_pred_node_t *node, unsigned device);
+
+/** This process has to give up a registration for another one because of the limit: the
+ *  limit may rise. */
+void ucs_rcache_pred_node_lacks_key(ucs_rcache_pred_node_t *node, unsigned device,
+                                    uint64_t now);
+
+/** A registration was refused, and giving up another one has cured that.
+ *  @param [out] keys  The keys now.
+ *  @return whether it is the first one that the job has heard of. */
+int ucs_rcache_pred_node_key_refused(ucs_rcache_pred_node_t *node, unsigned device,
+                                     uint64_t now, ucs_rcache_pred_node_keys_t *keys);
+
+void ucs_rcache_pred_node_get_keys(const ucs_rcache_pred_node_t *node, unsigned device,
+                                   ucs_rcache_pred_node_keys_t *keys);
+
+
 /** The part of an idle processor that counts for a helper if the sibling, the
  *  other hardware thread of the core, is busy: a busy helper would slow down
  *  the program on the sibling. Two threads of a core do 1.2 to 1.3 times the

@@ -7,6 +7,7 @@
 #ifndef UCS_RCACHE_PRED_NODE_INT_H_
 #define UCS_RCACHE_PRED_NODE_INT_H_
 
+#include "limit.h"
 #include "node.h"
 #include "segment.h"
 
@@ -72,7 +73,7 @@ BEGIN_C_DECLS
 
 #define UCS_RCACHE_PRED_NODE_MAGIC   0x7072656472656721ull /* "predreg!" */
 /** Version of the layout of the shared memory: every change of the layout raises it. */
-#define UCS_RCACHE_PRED_NODE_VERSION 5
+#define UCS_RCACHE_PRED_NODE_VERSION 6
 
 /** Number of slots, and so of processes at most: more than any node has processors so
  *  far. */
@@ -154,6 +155,11 @@ typedef struct ucs_rcache_pred_node_slot {
      *  no more */
     _Atomic(uint64_t) procid;
     _Atomic(uint64_t) names;
+    /** The devices of which the owner has keys or will have some, one bit each.
+     *  Sequentially consistent: an entry without a bit may get another name, see keys.c */
+    _Atomic(uint64_t) devices;
+    /** How many keys of each. Relaxed: sums are advice */
+    _Atomic(uint64_t) keys[UCS_RCACHE_PRED_NODE_DEVICES];
     /** Registered bytes of the owner lately, on average. Relaxed, as all
      *  further fields: each word is a number by itself. A reader that sees only
      *  half of a new mask makes a worse choice, and soon another one. */
@@ -219,6 +225,13 @@ typedef struct pred_node_watch {
 } pred_node_watch_t;
 
 
+/** A device, and what its refusals have told the processes of a job. */
+typedef struct pred_node_device {
+    _Atomic(uint64_t)       name; /**< 0: none so far. Sequentially consistent */
+    ucs_rcache_pred_limit_t limit;
+} pred_node_device_t;
+
+
 typedef struct ucs_rcache_pred_node_shm {
     ucs_rcache_pred_segment_header_t header;
     /** Slots from this index on have never had an owner. Only grows, before the slot is
@@ -235,6 +248,8 @@ typedef struct ucs_rcache_pred_node_shm {
      *  them at a time, a little more or less is deregistered */
     _Atomic(uint64_t)                 wanted_bytes;
     _Atomic(uint64_t)                 wanted_regions;
+    pred_node_device_t               devices[UCS_RCACHE_PRED_NODE_DEVICES]
+                                             UCS_V_ALIGNED(64);
     pred_node_watch_t                watch UCS_V_ALIGNED(64);
     ucs_rcache_pred_node_slot_t      slots[UCS_RCACHE_PRED_NODE_SLOTS];
 } ucs_rcache_pred_node_shm_t;
@@ -274,7 +289,7 @@ struct ucs_rcache_pred_node {
  * and waits for nobody in them, unless a comment says otherwise */
 
 /** @return how many slots, from the first one, have ever had an owner. */
-unsigned pred_node_num_used(ucs_rcache_pred_node_t *node);
+unsigned pred_node_num_used(const ucs_rcache_pred_node_t *node);
 
 /**
  * Give this process a slot, after taking back the slots of dead processes. One thread

@@ -103,7 +103,7 @@ int ucs_rcache_pred_procid_is_dead(ucs_rcache_pred_procid_t id)
 }
 
 
-unsigned pred_node_num_used(ucs_rcache_pred_node_t *node)
+unsigned pred_node_num_used(const ucs_rcache_pred_node_t *node)
 {
     return ucs_min(atomic_load(&node->shm->num_used),
                    UCS_RCACHE_PRED_NODE_SLOTS);

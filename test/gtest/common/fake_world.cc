@@ -20,7 +20,7 @@ fake_world::fake_world() :
     m_tick(0), m_num_wakes(0), m_demand(0), m_num_seats(0), m_serial(0),
     m_reg_cost{50, 10000}, m_dereg_cost{10, 5000}, m_fail_countdown(0),
     m_fail_times(0), m_fail_status(UCS_OK), m_fail_deregs(false),
-    m_limit(SIZE_MAX), m_page_size(PAGE), m_next_memh(0x10000), m_num_regs(0), m_num_deregs(0),
+    m_limit(SIZE_MAX), m_keys(UINT64_MAX), m_page_size(PAGE), m_next_memh(0x10000), m_num_regs(0), m_num_deregs(0),
     m_bytes_now(0), m_bytes_peak(0), m_regions_now(0), m_regions_peak(0),
     m_max_bytes(UINT64_MAX), m_max_regions(UINT64_MAX), m_byte_ns(0),
     m_account_time(m_now)
@@ -168,7 +168,8 @@ ucs_status_t fake_world::reg_verdict()
         return UCS_ERR_IO_ERROR;
     }
 
-    return (m_bytes_now > m_limit) ? UCS_ERR_NO_MEMORY : UCS_OK;
+    return ((m_bytes_now > m_limit) || (m_regions_now > m_keys)) ?
+           UCS_ERR_NO_MEMORY : UCS_OK;
 }
 
 /* The hook is passed by value, since it may set itself to NULL while it runs */

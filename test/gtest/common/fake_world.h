@@ -76,6 +76,8 @@ public:
     void fail_each(unsigned each) { m_fail_each = each; }
     /* Refuse registrations that would exceed so many bytes in all */
     void limit_bytes(size_t bytes) { m_limit = bytes; }
+    /* Refuse registrations beyond so many at a time */
+    void limit_keys(uint64_t keys) { m_keys = keys; }
     /* Let deregistrations fail: they leave the memory registered */
     void fail_deregs(bool fail) { m_fail_deregs = fail; }
     /* Called in the middle of an operation: its time has passed, and whether it
@@ -168,6 +170,7 @@ private:
     ucs_status_t                  m_fail_status;
     bool                          m_fail_deregs;
     size_t                        m_limit;
+    uint64_t                      m_keys;
     size_t                        m_page_size;
 
     mutable std::mutex            m_lock; /* What follows */

@@ -71,6 +71,13 @@ int pred_bound_fits(const ucs_rcache_pred_t *pred,
                       pred->stats.regions_now, room->regions);
 }
 
+/* Whether the processes of the job may take one more key of the device */
+static int has_key(const ucs_rcache_pred_domain_t *domain)
+{
+    return !pred_counts_keys(domain) ||
+           ucs_rcache_pred_node_has_key(domain->limits.node, domain->device);
+}
+
 int pred_limits_fit(const pred_reservation_t *room, int alone)
 {
     const ucs_rcache_pred_domain_t *domain = room->domain;
@@ -79,7 +86,18 @@ int pred_limits_fit(const pred_reservation_t *room, int alone)
            (fits_below(domain->limits.max_bytes, alone ? 0 : domain->bytes_now,
                        room->length) &&
             fits_below(domain->limits.max_regions,
-                       alone ? 0 : domain->regions_now, 1));
+                       alone ? 0 : domain->regions_now, 1) &&
+            (alone || has_key(domain)));
+}
+
+int pred_keys_are_scarce(const ucs_rcache_pred_domain_t *domain)
+{
+    const ucs_rcache_pred_t *pred = domain->pred;
+
+    return !fits_below(part_max_regions(pred, PRED_PART_WHOLE),
+                       pred->stats.regions_now, 1) ||
+           !fits_below(domain->limits.max_regions, domain->regions_now, 1) ||
+           !has_key(domain);
 }
 
 void pred_bound_give_node(ucs_rcache_pred_t *pred,

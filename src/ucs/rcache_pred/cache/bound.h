@@ -140,6 +140,16 @@ int pred_bound_fits(const ucs_rcache_pred_t *pred,
  *                     Under lock. */
 int pred_limits_fit(const pred_reservation_t *room, int alone);
 
+/** @return whether the keys of the domain's device are counted for all processes. */
+static inline int pred_counts_keys(const ucs_rcache_pred_domain_t *domain)
+{
+    return domain->device < UCS_RCACHE_PRED_NODE_DEVICES;
+}
+
+/** @return whether no bound on the number of registrations has room for one more in a
+ *          domain. Under lock. */
+int pred_keys_are_scarce(const ucs_rcache_pred_domain_t *domain);
+
 /** @return whether one registration of a range fits the bounds of this process
  *          now. Under lock. */
 int pred_range_fits(const ucs_rcache_pred_t *pred,
@@ -159,9 +169,9 @@ int pred_range_never_fits(const ucs_rcache_pred_t *pred,
 /* reserve.c */
 
 /** Deregister one idle region: the one whose next use is farthest away, if that use is
- *  expected after @a deadline. @return 0 if there is no such region.
+ *  expected after @a deadline. @return its pinned bytes; 0 if there is no such region.
  *  @param [in] scarce  What had no room. */
-int pred_evict(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline,
+uint64_t pred_evict(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline,
                pred_scarce_t scarce);
 
 /** Deregister one idle region, and offer its room to other processes of the node, if they

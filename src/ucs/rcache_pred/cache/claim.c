@@ -10,6 +10,11 @@
 
 #include <ucs/rcache_pred/table/known.h>
 
+#include <ucs/base/clock.h>
+#include <ucs/debug/log_def.h>
+
+#include <inttypes.h>
+
 /*
  * The slow path of the begin of a use: gives the use a region that no other
  * thread registers, and registers that region. Any thread.
@@ -109,11 +114,30 @@ ucs_status_t pred_claim(pred_use_t *use, pred_handle_t *old)
     }
 
     joint      = with_joined(use, &range);
+    if (!use->region->extent.apart && pred_keys_are_scarce(use->domain)) {
+        pred_extend(use->domain, &joint, &access);
+    }
     use->joint = (ucs_rcache_pred_range_length(&joint) >
                   ucs_rcache_pred_range_length(&range));
     ucs_rcache_pred_extent_claim(&pred->table, &use->region->extent, &joint,
                                  access | use->region->recent_access);
     return UCS_OK;
+}
+
+/* A registration was refused, and giving up smaller ones has cured that: so keys were
+ * short, and not bytes. Without the lock. */
+static void learn_limit(const ucs_rcache_pred_domain_t *domain)
+{
+    ucs_rcache_pred_node_keys_t keys;
+
+    if (pred_counts_keys(domain) &&
+        ucs_rcache_pred_node_key_refused(domain->limits.node, domain->device,
+                                         ucs_monotonic_ns(), &keys)) {
+        ucs_warn("%s has no more keys: it refused a registration beside %" PRIu64
+                 " of %u processes. They keep %" PRIu64 " at a time from now on. See "
+                 "'Keys' in ucx_predreg(7)", domain->name, keys.keys, keys.procs,
+                 keys.limit);
+    }
 }
 
 /* Register a claimed region for which room was taken. As long as the system has no memory
@@ -124,13 +148,27 @@ static ucs_status_t register_try(ucs_rcache_pred_t *pred,
                                  ucs_rcache_pred_time_t deadline,
                                  ucs_rcache_pred_time_t *end_p)
 {
+    uint64_t given = 0;
     ucs_status_t status;
+    uint64_t bytes;
 
-    do {
+    for (;;) {
         status = pred_register(handle, UCS_RCACHE_PRED_BY_USE, flags, end_p);
-    } while ((status == UCS_ERR_NO_MEMORY) &&
-             pred_evict(pred, deadline, PRED_SCARCE_SYSTEM));
+        if (status != UCS_ERR_NO_MEMORY) {
+            break;
+        }
 
+        bytes = pred_evict(pred, deadline, PRED_SCARCE_SYSTEM);
+        if (bytes == 0) {
+            return status;
+        }
+        given += bytes;
+    }
+
+    if ((status == UCS_OK) && (given > 0) &&
+        (given < pred_page_bytes(pred, &handle->range))) {
+        learn_limit(handle->domain);
+    }
     return status;
 }
 

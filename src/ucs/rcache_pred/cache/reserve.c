@@ -8,6 +8,7 @@
 
 #include <ucs/rcache_pred/table/victim.h>
 
+#include <ucs/base/clock.h>
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
 
@@ -86,9 +87,9 @@ static pred_handle_t take_victim(ucs_rcache_pred_t *pred,
  * @param [out] wait_p    Written if no extent was found: whether the caller shall
  *                        wait and try again, since room was given back meanwhile,
  *                        or another thread is about to give room back.
- * @return whether an extent was deregistered.
+ * @return the bytes of the extent that was deregistered; 0: none was.
  */
-static int evict(ucs_rcache_pred_t *pred, const ucs_rcache_pred_domain_t *domain,
+static uint64_t evict(ucs_rcache_pred_t *pred, const ucs_rcache_pred_domain_t *domain,
                  ucs_rcache_pred_time_t deadline, pred_scarce_t scarce,
                  uint64_t releases, int *wait_p)
 {
@@ -109,10 +110,10 @@ static int evict(ucs_rcache_pred_t *pred, const ucs_rcache_pred_domain_t *domain
     pred_unlock(pred);
 
     pred_deregister(&handle, UCS_RCACHE_PRED_BY_USE);
-    return 1;
+    return pred_page_bytes(pred, &handle.range);
 }
 
-int pred_evict(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline,
+uint64_t pred_evict(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline,
                pred_scarce_t scarce)
 {
     int wait;
@@ -253,11 +254,12 @@ static void ask(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
     }
 }
 
-/* Whether a domain has limits. Few domains have any, and limits never change */
+/* Whether a domain has limits */
 static int is_limited(const ucs_rcache_pred_domain_t *domain)
 {
     return (domain != NULL) && ((domain->limits.max_bytes != UINT64_MAX) ||
-                                (domain->limits.max_regions != UINT64_MAX));
+                                (domain->limits.max_regions != UINT64_MAX) ||
+                                pred_counts_keys(domain));
 }
 
 /* Deregister idle regions of a domain until the room fits the limits of the domain. If
@@ -267,9 +269,10 @@ static int is_limited(const ucs_rcache_pred_domain_t *domain)
 static int heed_limits(ucs_rcache_pred_t *pred, const pred_reservation_t *room,
                        ucs_rcache_pred_time_t deadline)
 {
+    const ucs_rcache_pred_domain_t *domain = room->domain;
     int fits, wait;
 
-    if (!is_limited(room->domain)) {
+    if (!is_limited(domain)) {
         return 1;
     }
 
@@ -277,13 +280,22 @@ static int heed_limits(ucs_rcache_pred_t *pred, const pred_reservation_t *room,
         return 0;
     }
 
-    do {
+    for (;;) {
         pred_lock(pred);
         fits = pred_limits_fit(room, 0);
         pred_unlock(pred);
-    } while (!fits && evict(pred, room->domain, deadline, PRED_SCARCE_BOUND, 0,
-                            &wait));
-    return fits;
+        if (fits) {
+            return 1;
+        }
+
+        if (pred_counts_keys(domain) && (deadline == 0)) {
+            ucs_rcache_pred_node_lacks_key(domain->limits.node, domain->device,
+                                           ucs_monotonic_ns());
+        }
+        if (!evict(pred, domain, deadline, PRED_SCARCE_BOUND, 0, &wait)) {
+            return 0;
+        }
+    }
 }
 
 int pred_reserve(ucs_rcache_pred_t *pred, pred_reservation_t *room,

@@ -93,6 +93,55 @@ static ucs_rcache_pred_time_t reg_time(const ucs_rcache_pred_domain_t *domain,
             &domain->reg_cost, pred_pages(domain->pred, range));
 }
 
+/* Whether one registration may have all of an extent besides other memory: nobody uses the
+ * extent now, and no attempt to register it with others has failed. Under lock. */
+static int may_take_in(const ucs_rcache_pred_extent_t *extent)
+{
+    return !extent->apart && !ucs_rcache_pred_extent_is_used(extent) &&
+           (extent->state != UCS_RCACHE_PRED_EXTENT_REGISTERING);
+}
+
+/* Extend a range to memory that was used before and has a page in common with the range,
+ * or the page next to it, at one side: no page lies between them that nobody has used.
+ *
+ * @param [in,out] left  How many extents the search may still look at.
+ * @return whether there is such memory. */
+static int extend(const ucs_rcache_pred_domain_t *domain, int is_right,
+                  ucs_rcache_pred_time_t max_time, unsigned *left,
+                  ucs_rcache_pred_range_t *range, unsigned *access)
+{
+    size_t page                  = domain->pred->params.page_size;
+    ucs_rcache_pred_range_t edge = {
+        .start = is_right ? range->end : (ucs_round_down(range->start, page) - page),
+        .end   = is_right ? (ucs_round_up(range->end, page) + page) : range->start
+    };
+    ucs_rcache_pred_extent_t *extent = NULL;
+    ucs_rcache_pred_range_t hull;
+
+    while ((extent = next_known(domain, extent, &edge, left)) != NULL) {
+        hull = ucs_rcache_pred_range_hull(range, &extent->known);
+        if (may_take_in(extent) && !ucs_rcache_pred_range_has(range, &hull) &&
+            (reg_time(domain, &hull) <= max_time)) {
+            *range   = hull;
+            *access |= ucs_rcache_pred_region_of(extent)->recent_access;
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+void pred_extend(const ucs_rcache_pred_domain_t *domain,
+                 ucs_rcache_pred_range_t *range, unsigned *access)
+{
+    ucs_rcache_pred_time_t max_time = MERGED_TIMES * reg_time(domain, range);
+    unsigned left                   = MAX_LOOKS;
+
+    while (extend(domain, 1, max_time, &left, range, access) ||
+           extend(domain, 0, max_time, &left, range, access)) {
+    }
+}
+
 int pred_stands_for(const ucs_rcache_pred_extent_t *extent,
                     const ucs_rcache_pred_range_t *range,
                     ucs_rcache_pred_time_t time)

@@ -65,6 +65,13 @@ pred_find_slice(ucs_rcache_pred_domain_t *domain,
                 ucs_rcache_pred_time_t time, uint64_t claims,
                 ucs_rcache_pred_extent_t *same);
 
+/** Extend a range to slices that touch it and were used before, one after the other, as
+ *  long as it takes up to four times as long to register all of them: where keys are
+ *  scarce. Under lock.
+ *  @param [in,out] access  Access that is needed. */
+void pred_extend(const ucs_rcache_pred_domain_t *domain,
+                 ucs_rcache_pred_range_t *range, unsigned *access);
+
 /** @return whether a use of this range, which begins at @a time, ns, is a use of a slice
  *          for which the extent stands: the extent was joined with the slice
  *          (helper/join.c), or merged with it and just given up (helper/merge.c). */

@@ -169,14 +169,13 @@ static void look_for_evictions(ucs_rcache_pred_t *pred,
     pred_rounds_t *rounds                = &pred->rounds;
     uint64_t others, own;
 
-    others = stats->evictions_node + stats->evictions_system +
-             stats->refused_node + stats->refused_system;
+    others = stats->evictions_node + stats->refused_node;
     if (others != rounds->made_room) {
         rounds->made_room = others;
         rounds->pressed   = now + PRESSED_TIME;
     }
 
-    own = stats->evictions - stats->evictions_node - stats->evictions_system;
+    own = stats->evictions - stats->evictions_node + stats->refused_system;
     if (own != rounds->evictions) {
         rounds->evictions = own;
         rounds->full      = now + PRESSED_TIME;

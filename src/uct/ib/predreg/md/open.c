@@ -12,7 +12,9 @@
 #include <uct/ib/predreg/iface/iface.h>
 #include <uct/ib/predreg/stat/stat.h>
 
+#include <ucs/base/hash.h>
 #include <ucs/debug/log_def.h>
+#include <ucs/host/cgroup.h>
 #include <ucs/sys/string.h>
 
 #include <limits.h>
@@ -113,13 +115,42 @@ static void helper_start(uct_predreg_core_t *core)
 }
 
 
-/* Have the cache keep to the user's settings for UCX's own cache of the domain */
+/* @return a hash of a text that follows other texts */
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+    for (; *text != '\0'; ++text) {
+        hash  = ucs_hash_word(hash ^ (unsigned char)*text);
+        hash ^= hash >> 32;
+    }
+    return hash;
+}
+
+/* @return a number for a device and the job that uses it: the processes of a job are in
+ *         one control group, and what one job learns of the device is not for another one.
+ *         A group for each of the job's tasks does not count (Slurm, "task_N") */
+static uint64_t device_number(const char *name)
+{
+    char group[PATH_MAX];
+    char *last;
+
+    ucs_rcache_pred_cgroup_find("", "", group);
+    last = strstr(group, "/task_");
+    if (last != NULL) {
+        *last = '\0';
+    }
+    return hash_text(hash_text(1, name), group) | 1;
+}
+
+/* Have the cache keep to the user's settings for UCX's own cache of the domain, and count
+ * the keys of its device together with the other processes of the job */
 static void domain_limit(const uct_predreg_domain_t *domain)
 {
     const ucs_rcache_pred_limits_t limits = {
         .max_bytes     = domain->settings.max_bytes,
         .max_regions   = domain->settings.max_regions,
-        .keeps_at_fork = !domain->settings.purge_on_fork
+        .keeps_at_fork = !domain->settings.purge_on_fork,
+        .node          = uct_predreg_node(),
+        .device        = device_number(domain->name)
     };
 
     ucs_rcache_pred_domain_limit(domain->cache, &limits);

@@ -1,0 +1,132 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "node.h"
+#include "node_int.h"
+
+#include <ucs/base/relaxed.h>
+#include <ucs/sys/math.h>
+
+
+/*
+ * The keys that processes have on each device, and how many the device was found to have
+ * (limit.h). A process counts its keys in its own slot; who wants the sum adds up the
+ * slots.
+ */
+
+
+/* Sum the keys of all processes that use a device. @return how many these are */
+static unsigned sum_keys(const ucs_rcache_pred_node_t *node, unsigned device,
+                         uint64_t *keys_p)
+{
+    unsigned num_used = pred_node_num_used(node);
+    unsigned procs    = 0;
+    const ucs_rcache_pred_node_slot_t *slot;
+    unsigned i;
+
+    *keys_p = 0;
+    for (i = 0; i < num_used; ++i) {
+        slot     = &node->shm->slots[i];
+        procs   += (atomic_load(&slot->devices) >> device) & 1;
+        *keys_p += ucs_relaxed_load(&slot->keys[device]);
+    }
+
+    return procs;
+}
+
+/* Use an entry of the table, if it is that of a device or if no process uses it. Two
+ * processes that do so at the same time for two devices may get one entry, and keep to one
+ * limit: it is advice */
+static int enter(ucs_rcache_pred_node_t *node, unsigned device, uint64_t name)
+{
+    pred_node_device_t *entry = &node->shm->devices[device];
+    uint64_t own, old, keys;
+
+    own = atomic_fetch_or(&node->slot->devices, UCS_BIT(device));
+    old = atomic_load(&entry->name);
+    if (old == name) {
+        return 1;
+    }
+
+    if (own & UCS_BIT(device)) {
+        return 0; /* This process uses it for another device */
+    }
+
+    if ((sum_keys(node, device, &keys) == 1) &&
+        atomic_compare_exchange_strong(&entry->name, &old, name)) {
+        ucs_rcache_pred_limit_forget(&entry->limit);
+        return 1;
+    }
+
+    atomic_fetch_and(&node->slot->devices, ~UCS_BIT(device));
+    return 0;
+}
+
+unsigned ucs_rcache_pred_node_device(ucs_rcache_pred_node_t *node, uint64_t name)
+{
+    unsigned i;
+
+    for (i = 0; i < UCS_RCACHE_PRED_NODE_DEVICES; ++i) {
+        if ((atomic_load(&node->shm->devices[i].name) == name) &&
+            enter(node, i, name)) {
+            return i;
+        }
+    }
+
+    for (i = 0; (i < UCS_RCACHE_PRED_NODE_DEVICES) && !enter(node, i, name); ++i) {
+    }
+    return i;
+}
+
+void ucs_rcache_pred_node_key_taken(ucs_rcache_pred_node_t *node, unsigned device)
+{
+    ucs_relaxed_add(&node->slot->keys[device], 1);
+}
+
+void ucs_rcache_pred_node_key_given(ucs_rcache_pred_node_t *node, unsigned device)
+{
+    ucs_relaxed_sub(&node->slot->keys[device], 1);
+}
+
+int ucs_rcache_pred_node_has_key(const ucs_rcache_pred_node_t *node, unsigned device)
+{
+    uint64_t limit = ucs_rcache_pred_limit_get(&node->shm->devices[device].limit);
+    uint64_t keys;
+    unsigned procs;
+
+    if (ucs_likely(limit == UINT64_MAX)) {
+        return 1;
+    }
+
+    procs = sum_keys(node, device, &keys);
+    return (keys < limit) ||
+           (ucs_relaxed_load(&node->slot->keys[device]) < limit / ucs_max(procs, 1u));
+}
+
+void ucs_rcache_pred_node_lacks_key(ucs_rcache_pred_node_t *node, unsigned device,
+                                    uint64_t now)
+{
+    ucs_rcache_pred_limit_lack(&node->shm->devices[device].limit, now);
+}
+
+int ucs_rcache_pred_node_key_refused(ucs_rcache_pred_node_t *node, unsigned device,
+                                     uint64_t now, ucs_rcache_pred_node_keys_t *keys)
+{
+    ucs_rcache_pred_limit_t *limit = &node->shm->devices[device].limit;
+    int is_first;
+
+    ucs_rcache_pred_node_get_keys(node, device, keys);
+    is_first    = ucs_rcache_pred_limit_refused(limit, keys->keys, now);
+    keys->limit = ucs_rcache_pred_limit_get(limit);
+    return is_first;
+}
+
+void ucs_rcache_pred_node_get_keys(const ucs_rcache_pred_node_t *node, unsigned device,
+                                   ucs_rcache_pred_node_keys_t *keys)
+{
+    keys->procs = sum_keys(node, device, &keys->keys);
+    keys->limit = ucs_rcache_pred_limit_get(&node->shm->devices[device].limit);
+}

@@ -1,0 +1,77 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "limit.h"
+
+#include <ucs/base/relaxed.h>
+#include <ucs/sys/math.h>
+
+/* The part of the keys that stays free: a job beside this one dies without a key */
+#define FREE_PART 20
+
+/* By which part of the keys the limit rises at a time */
+#define RISE_PART 32
+
+/* Refusals within this time, ns, are one */
+#define EPOCH 100000000
+
+/* The least and the longest pause from one rise to the next, ns; and how many times as
+ * long it is after a refusal */
+#define PAUSE_MIN  1000000000
+#define PAUSE_MAX  64000000000
+#define PAUSE_GROW 8
+
+
+int ucs_rcache_pred_limit_refused(ucs_rcache_pred_limit_t *limit, uint64_t keys,
+                                  uint64_t now)
+{
+    uint64_t lowered = ucs_relaxed_load(&limit->lowered);
+    uint64_t old     = ucs_relaxed_load(&limit->keys);
+    uint64_t pause   = ucs_relaxed_load(&limit->pause);
+
+    if ((old != 0) && ((keys >= old) || (now < lowered + EPOCH))) {
+        return 0;
+    }
+
+    /* Of several processes one sets the limit: the others see that it has changed */
+    if (!ucs_relaxed_cas(&limit->keys, &old, ucs_max(keys, 1ul))) {
+        return 0;
+    }
+
+    pause = ucs_min(ucs_max(pause * PAUSE_GROW, PAUSE_MIN), PAUSE_MAX);
+    ucs_relaxed_store(&limit->pause, pause);
+    ucs_relaxed_store(&limit->lowered, now);
+    ucs_relaxed_store(&limit->next_rise, now + pause);
+    return old == 0;
+}
+
+void ucs_rcache_pred_limit_lack(ucs_rcache_pred_limit_t *limit, uint64_t now)
+{
+    uint64_t next  = ucs_relaxed_load(&limit->next_rise);
+    uint64_t pause = ucs_max(ucs_relaxed_load(&limit->pause) / 2, PAUSE_MIN);
+    uint64_t keys  = ucs_relaxed_load(&limit->keys);
+
+    if ((keys == 0) || (now < next) ||
+        !ucs_relaxed_cas(&limit->next_rise, &next, now + pause)) {
+        return;
+    }
+
+    ucs_relaxed_store(&limit->pause, pause);
+    ucs_relaxed_cas(&limit->keys, &keys, keys + (keys / RISE_PART) + 1);
+}
+
+void ucs_rcache_pred_limit_forget(ucs_rcache_pred_limit_t *limit)
+{
+    ucs_relaxed_store(&limit->keys, 0);
+    ucs_relaxed_store(&limit->pause, 0);
+}
+
+uint64_t ucs_rcache_pred_limit_get(const ucs_rcache_pred_limit_t *limit)
+{
+    uint64_t keys = ucs_relaxed_load(&limit->keys);
+
+    return (keys == 0) ? UINT64_MAX : (keys - (keys / FREE_PART));
+}

@@ -1,0 +1,256 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "node_test.h"
+
+/* Keys of devices, which processes count together, and the limit on them that refusals
+ * tell */
+class test_keys : public node_test {
+protected:
+    static constexpr uint64_t MSEC = 1000000, SEC = 1000 * MSEC;
+    static constexpr uint64_t NAME = 7;
+
+    /* A process that uses so many buffers in turns, and registers each for as long as it
+     * has a key for it: what the cache does */
+    struct rank {
+        ucs_rcache_pred_node_t *node;
+        unsigned               buffers;
+        uint64_t               keys;
+    };
+
+    static ucs_rcache_pred_node_keys_t get(ucs_rcache_pred_node_t *node, unsigned device)
+    {
+        ucs_rcache_pred_node_keys_t keys;
+
+        ucs_rcache_pred_node_get_keys(node, device, &keys);
+        return keys;
+    }
+
+    void start(unsigned count, unsigned buffers)
+    {
+        for (unsigned i = 0; i < count; ++i) {
+            auto node = join();
+            ASSERT_EQ(0u, ucs_rcache_pred_node_device(node, NAME));
+            m_ranks.push_back({node, buffers, 0});
+        }
+    }
+
+    void give(rank &r)
+    {
+        ucs_rcache_pred_node_key_given(r.node, 0);
+        --r.keys;
+        --m_taken;
+    }
+
+    /* A process registers a buffer that it has no key for */
+    void miss(rank &r)
+    {
+        ucs_rcache_pred_node_keys_t keys;
+        bool refused = false;
+
+        while (!ucs_rcache_pred_node_has_key(r.node, 0)) {
+            ucs_rcache_pred_node_lacks_key(r.node, 0, m_now);
+            if (r.keys == 0) {
+                break;
+            }
+            give(r);
+        }
+
+        while (m_taken >= m_device) {
+            ++m_refused;
+            refused = true;
+            if (r.keys == 0) {
+                ++m_starved;
+                return;
+            }
+            give(r);
+        }
+
+        ucs_rcache_pred_node_key_taken(r.node, 0);
+        ++r.keys;
+        ++m_taken;
+        if (refused) {
+            m_first += ucs_rcache_pred_node_key_refused(r.node, 0, m_now, &keys);
+        }
+    }
+
+    /* Let all processes run, and each use a hundred buffers a second. A process uses a
+     * buffer at random that has a key by as much chance as the process has keys */
+    void run(uint64_t time)
+    {
+        for (uint64_t end = m_now + time; m_now < end; m_now += 10 * MSEC) {
+            for (auto &r : m_ranks) {
+                if (std::rand() % r.buffers >= r.keys) {
+                    miss(r);
+                }
+            }
+        }
+    }
+
+    std::vector<rank> m_ranks;
+    uint64_t          m_device  = 0; /* How many keys the device has */
+    uint64_t          m_taken   = 0;
+    unsigned          m_refused = 0, m_starved = 0, m_first = 0;
+};
+
+TEST_F(test_keys, of_all_processes_are_summed_by_device)
+{
+    auto a = join(), b = join();
+    unsigned mine  = ucs_rcache_pred_node_device(a, 1);
+    unsigned other = ucs_rcache_pred_node_device(a, 2);
+
+    EXPECT_EQ(mine, ucs_rcache_pred_node_device(b, 1));
+    EXPECT_NE(mine, other);
+    ucs_rcache_pred_node_key_taken(a, mine);
+    ucs_rcache_pred_node_key_taken(b, mine);
+    ucs_rcache_pred_node_key_taken(b, mine);
+    EXPECT_EQ(3u, get(a, mine).keys);
+    EXPECT_EQ(2u, get(a, mine).procs);
+    EXPECT_EQ(0u, get(a, other).keys);
+    EXPECT_EQ(1u, get(a, other).procs);
+    EXPECT_EQ(UINT64_MAX, get(a, mine).limit);
+    leave(b);
+    EXPECT_EQ(1u, get(a, mine).keys);
+    EXPECT_EQ(1u, get(a, mine).procs);
+}
+
+TEST_F(test_keys, another_job_gets_an_entry_that_nobody_uses)
+{
+    auto stays = join();
+    ucs_rcache_pred_node_keys_t keys;
+
+    for (uint64_t job = 1; job <= 3 * UCS_RCACHE_PRED_NODE_DEVICES; ++job) {
+        auto node       = join();
+        unsigned device = ucs_rcache_pred_node_device(node, job);
+
+        ASSERT_LT(device, UCS_RCACHE_PRED_NODE_DEVICES) << job;
+        EXPECT_EQ(UINT64_MAX, get(node, device).limit) << "what another job has learned";
+        ucs_rcache_pred_node_key_taken(node, device);
+        EXPECT_TRUE(ucs_rcache_pred_node_key_refused(node, device, SEC, &keys));
+        EXPECT_EQ(1u, keys.keys);
+        leave(node);
+    }
+    EXPECT_EQ(0u, get(stays, 0).keys);
+}
+
+TEST_F(test_keys, more_devices_than_entries_are_not_counted)
+{
+    auto node = join();
+
+    for (uint64_t name = 1; name <= UCS_RCACHE_PRED_NODE_DEVICES; ++name) {
+        EXPECT_EQ(name - 1, ucs_rcache_pred_node_device(node, name));
+    }
+    EXPECT_EQ(UCS_RCACHE_PRED_NODE_DEVICES, ucs_rcache_pred_node_device(node, 100));
+    EXPECT_EQ(3u, ucs_rcache_pred_node_device(node, 4));
+}
+
+TEST_F(test_keys, limit_leaves_some_free_and_each_its_share)
+{
+    auto a = join(), b = join();
+    ucs_rcache_pred_node_keys_t keys;
+
+    ucs_rcache_pred_node_device(a, NAME);
+    ucs_rcache_pred_node_device(b, NAME);
+    for (unsigned i = 0; i < 100; ++i) {
+        EXPECT_TRUE(ucs_rcache_pred_node_has_key(a, 0));
+        ucs_rcache_pred_node_key_taken(a, 0);
+    }
+    EXPECT_TRUE(ucs_rcache_pred_node_key_refused(a, 0, SEC, &keys));
+    EXPECT_EQ(95u, keys.limit);
+    EXPECT_FALSE(ucs_rcache_pred_node_has_key(a, 0));
+    for (unsigned i = 0; i < 47; ++i) {
+        EXPECT_TRUE(ucs_rcache_pred_node_has_key(b, 0)) << "half of 95";
+        ucs_rcache_pred_node_key_taken(b, 0);
+    }
+    EXPECT_FALSE(ucs_rcache_pred_node_has_key(b, 0));
+}
+
+TEST_F(test_keys, refusals_of_one_moment_are_one)
+{
+    ucs_rcache_pred_limit_t limit = {};
+
+    EXPECT_EQ(UINT64_MAX, ucs_rcache_pred_limit_get(&limit));
+    EXPECT_TRUE(ucs_rcache_pred_limit_refused(&limit, 1000, SEC));
+    EXPECT_FALSE(ucs_rcache_pred_limit_refused(&limit, 900, SEC + 50 * MSEC));
+    EXPECT_EQ(950u, ucs_rcache_pred_limit_get(&limit));
+    EXPECT_FALSE(ucs_rcache_pred_limit_refused(&limit, 900, SEC + 150 * MSEC));
+    EXPECT_EQ(855u, ucs_rcache_pred_limit_get(&limit));
+    EXPECT_FALSE(ucs_rcache_pred_limit_refused(&limit, 950, 2 * SEC)) << "is higher";
+    EXPECT_EQ(855u, ucs_rcache_pred_limit_get(&limit));
+}
+
+TEST_F(test_keys, limit_rises_once_a_pause_and_on_need_alone)
+{
+    ucs_rcache_pred_limit_t limit = {};
+
+    ucs_rcache_pred_limit_lack(&limit, SEC);
+    EXPECT_EQ(UINT64_MAX, ucs_rcache_pred_limit_get(&limit));
+    ucs_rcache_pred_limit_refused(&limit, 3200, SEC);
+    ucs_rcache_pred_limit_lack(&limit, 2 * SEC - 1);
+    EXPECT_EQ(3040u, ucs_rcache_pred_limit_get(&limit));
+    ucs_rcache_pred_limit_lack(&limit, 2 * SEC);
+    ucs_rcache_pred_limit_lack(&limit, 2 * SEC);
+    EXPECT_EQ(3301u - 165, ucs_rcache_pred_limit_get(&limit));
+}
+
+/* Ranks that lack keys: each gets its share, the device has few left, and refusals become
+ * rare. One rank reports the first one */
+TEST_F(test_keys, many_ranks_share_what_there_is)
+{
+    for (unsigned count : {2, 8, 128}) {
+        m_ranks.clear();
+        m_taken = m_refused = m_starved = m_first = 0;
+        m_device = 50 * count;
+        start(count, 200);
+        run(60 * SEC);
+        EXPECT_EQ(1u, m_first);
+        EXPECT_EQ(0u, m_starved);
+        m_refused = 0;
+        run(600 * SEC);
+        EXPECT_EQ(0u, m_starved);
+        EXPECT_LE(m_refused, 12 * count) << "in ten minutes, of a million misses";
+        EXPECT_GE(m_taken, m_device * 85 / 100);
+        for (auto &r : m_ranks) {
+            EXPECT_GE(r.keys, 50u / 2);
+            leave(r.node);
+        }
+    }
+}
+
+/* Another job takes half of the keys, and gives them back later */
+TEST_F(test_keys, device_has_fewer_for_a_while)
+{
+    m_device = 400;
+    start(4, 200);
+    run(10 * SEC);
+    m_device = 200;
+    run(10 * SEC);
+    m_refused = 0;
+    run(60 * SEC);
+    EXPECT_LE(m_taken, 200u);
+    EXPECT_LE(m_refused, 30u);
+    m_device = 400;
+    run(1800 * SEC);
+    EXPECT_GE(m_taken, 340u);
+    EXPECT_LE(m_starved, 4u) << "each once, when the keys were taken away";
+}
+
+/* Ranks that end, and one that is killed, leave their keys to the others */
+TEST_F(test_keys, ranks_that_end_leave_their_share)
+{
+    m_device = 400;
+    start(8, 200);
+    run(20 * SEC);
+    for (unsigned i = 0; i < 4; ++i) {
+        m_taken -= m_ranks.back().keys;
+        leave(m_ranks.back().node);
+        m_ranks.pop_back();
+    }
+    run(60 * SEC);
+    for (auto &r : m_ranks) {
+        EXPECT_GE(r.keys, 70u);
+    }
+}

@@ -1,0 +1,245 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "bound_test.h"
+
+#include <common/log_watch.h>
+
+/* Few keys, that is, registrations at a time: known beforehand, or learned from what the
+ * device refuses */
+class test_scarce_keys : public bound_test {
+protected:
+    void SetUp() override
+    {
+        m_world.set_reg_cost(100, 100 * USEC);
+        bound(UINT64_MAX, 4);
+    }
+
+    /* Use each of so many slices of one array for a while */
+    void use_slices(unsigned count, size_t apart = PAGE, size_t length = PAGE)
+    {
+        for (unsigned i = 0; i < count; ++i) {
+            end(begin(buffer(0, i * apart), length));
+            m_world.advance(MSEC);
+        }
+    }
+
+    uint64_t hits() { return stats().hits; }
+};
+
+TEST_F(test_scarce_keys, slices_that_touch_are_registered_together)
+{
+    use_slices(32);
+    EXPECT_EQ(0u, hits());
+    use_slices(32);
+    EXPECT_GE(hits(), 28u);
+    EXPECT_EQ(32 * PAGE, m_world.bytes_now());
+    EXPECT_GE(3u, m_world.num_live());
+    uint64_t before = hits();
+    use_slices(32);
+    EXPECT_EQ(before + 32, hits());
+    EXPECT_EQ(0u, stats().refused);
+}
+
+TEST_F(test_scarce_keys, slices_of_neighbouring_pages_are_too)
+{
+    use_slices(16, PAGE, 100);
+    use_slices(16, PAGE, 100);
+    EXPECT_GE(hits(), 13u);
+    EXPECT_EQ(16 * PAGE, m_world.bytes_now());
+}
+
+TEST_F(test_scarce_keys, pages_that_nobody_has_used_are_not_registered)
+{
+    use_slices(16, 3 * PAGE, 2 * PAGE);
+    use_slices(16, 3 * PAGE, 2 * PAGE);
+    EXPECT_EQ(0u, hits());
+    EXPECT_EQ(3u * 2 * PAGE, m_world.bytes_peak());
+}
+
+TEST_F(test_scarce_keys, many_keys_are_one_for_each_slice)
+{
+    bound(UINT64_MAX, 64);
+    use_slices(32);
+    use_slices(32);
+    EXPECT_EQ(32u, m_world.num_live());
+}
+
+/* Registering all of a large array for the first use of a small part would take long */
+TEST_F(test_scarce_keys, together_takes_four_times_as_long_at_most)
+{
+    m_world.set_reg_cost(100 * USEC, 100 * USEC);
+    recreate();
+    use_slices(32);
+    use_slices(32);
+    m_world.on_reg = [this](const fake_world::registration &r) {
+        EXPECT_LE(r.length, 8 * PAGE);
+    };
+    use_slices(32);
+    m_world.on_reg = nullptr;
+}
+
+TEST_F(test_scarce_keys, slices_in_use_are_left_alone)
+{
+    use_slices(8);
+    void *memh   = begin(buffer(0, 3 * PAGE), PAGE);
+    void *others = begin(buffer(0, 5 * PAGE), PAGE);
+
+    EXPECT_TRUE(m_world.is_live(memh));
+    EXPECT_GE(m_world.bytes_peak(), 4 * PAGE);
+    EXPECT_LE(m_world.bytes_now(), 8 * PAGE) << "no page is pinned twice";
+    end(memh);
+    end(others);
+}
+
+TEST_F(test_scarce_keys, memory_that_is_gone_is_not_registered_with_it)
+{
+    use_slices(8);
+    unmap(buffer(0, 4 * PAGE), 2 * PAGE);
+    poll();
+    m_world.on_reg = [this](const fake_world::registration &r) {
+        uintptr_t gone = (uintptr_t)buffer(0, 4 * PAGE);
+
+        EXPECT_TRUE((r.address + r.length <= gone) || (r.address >= gone + 2 * PAGE));
+    };
+    end(begin(buffer(0), PAGE));
+    end(begin(buffer(0, 7 * PAGE), PAGE));
+    m_world.on_reg = nullptr;
+}
+
+/* If all together cannot be registered, the use is registered alone */
+TEST_F(test_scarce_keys, use_is_registered_alone_if_need_be)
+{
+    use_slices(8);
+    for (unsigned i = 1; i < 4; ++i) {
+        end(begin(buffer(i), PAGE));
+    }
+    ASSERT_EQ(3 * PAGE, m_world.bytes_now());
+    m_world.fail_nth_reg(1);
+    void *memh = begin(buffer(0), PAGE);
+
+    EXPECT_EQ(PAGE, m_world.get(memh).length);
+    end(memh);
+}
+
+
+/* A device that has so many keys, which nobody knows */
+class test_learned_keys : public test_scarce_keys {
+protected:
+    static constexpr unsigned KEYS = 40;
+
+    void SetUp() override
+    {
+        ucs_rcache_pred_node_params_t params = {
+            .max_bytes   = UCS_RCACHE_PRED_NODE_UNLIMITED,
+            .max_regions = UCS_RCACHE_PRED_NODE_UNLIMITED
+        };
+
+        ASSERT_EQ(UCS_OK, pred_node_join_as(&params, 0x6b657973ul << 32 | getpid(),
+                                            ucs_rcache_pred_procid_self(), &m_node));
+        m_world.set_reg_cost(100, 100 * USEC);
+        m_world.set_bound(UINT64_MAX);
+        create();
+        count_keys();
+    }
+
+    void TearDown() override
+    {
+        test_scarce_keys::TearDown();
+        ucs_rcache_pred_node_leave(m_node);
+    }
+
+    void count_keys()
+    {
+        const ucs_rcache_pred_limits_t limits = {
+            .max_bytes     = UINT64_MAX,
+            .max_regions   = UINT64_MAX,
+            .keeps_at_fork = 0,
+            .node          = m_node,
+            .device        = 1
+        };
+
+        ucs_rcache_pred_domain_limit(domain(), &limits);
+    }
+
+    ucs_rcache_pred_node_keys_t keys()
+    {
+        ucs_rcache_pred_node_keys_t keys;
+
+        ucs_rcache_pred_node_get_keys(m_node, 0, &keys);
+        return keys;
+    }
+
+    /* Use so many buffers, the first ones larger than the others */
+    void use_buffers(unsigned count)
+    {
+        for (unsigned i = 0; i < count; ++i) {
+            end(begin(buffer(i), (i < 10) ? PAGE : 2 * PAGE));
+            m_world.advance(MSEC);
+        }
+    }
+
+    ucs_rcache_pred_node_t *m_node;
+};
+
+TEST_F(test_learned_keys, refusal_tells_how_many_there_are)
+{
+    m_world.limit_keys(KEYS);
+    use_buffers(KEYS);
+    EXPECT_EQ(UINT64_MAX, keys().limit);
+    EXPECT_EQ(KEYS, keys().keys);
+
+    end(begin(buffer(KEYS), 2 * PAGE));
+    EXPECT_EQ(KEYS - KEYS / 20, keys().limit);
+    EXPECT_NE(std::string::npos, log_watch::take().find("has no more keys"));
+
+    uint64_t refused = m_world.serial() - m_world.num_regs();
+    use_buffers(3 * KEYS);
+    EXPECT_EQ(refused, m_world.serial() - m_world.num_regs()) << "no other is refused";
+    EXPECT_EQ(0u, stats().refused);
+    EXPECT_EQ("", log_watch::take()) << "one line a node";
+}
+
+/* Where bytes are short, no limit on keys is learned */
+TEST_F(test_learned_keys, bytes_are_no_keys)
+{
+    m_world.limit_bytes(KEYS * PAGE);
+    for (unsigned i = 0; i < 4 * KEYS; ++i) {
+        end(begin(buffer(i), PAGE));
+        m_world.advance(MSEC);
+    }
+    EXPECT_EQ(UINT64_MAX, keys().limit);
+    EXPECT_EQ(0u, stats().refused);
+}
+
+/* It is advice: what has to be registered is registered beyond it */
+TEST_F(test_learned_keys, uses_at_a_time_may_exceed_it)
+{
+    std::vector<void*> memhs;
+
+    m_world.limit_keys(KEYS);
+    use_buffers(KEYS);
+    end(begin(buffer(KEYS), 2 * PAGE));
+    log_watch::take();
+    m_world.limit_keys(UINT64_MAX);
+    for (unsigned i = 0; i < 2 * KEYS; ++i) {
+        memhs.push_back(begin(buffer(i), PAGE));
+    }
+    EXPECT_EQ(2 * KEYS, keys().keys);
+    EXPECT_EQ(0u, stats().refused);
+    for (void *memh : memhs) {
+        end(memh);
+    }
+}
+
+TEST_F(test_learned_keys, keys_are_given_back_with_the_memory)
+{
+    use_buffers(10);
+    EXPECT_EQ(10u, keys().keys);
+    unmap(buffer(1), PAGE);
+    end(begin(buffer(20), PAGE)); /* Deregisters what is gone */
+    EXPECT_EQ(10u, keys().keys);
+}
