@@ -68,9 +68,7 @@ static pred_handle_t take_victim(ucs_rcache_pred_t *pred,
                                  pred_scarce_t scarce)
 {
     victim->evicted = 1;
-    if (scarce == PRED_SCARCE_BOUND) {
-        note_foretold(&pred->bound, ucs_rcache_pred_region_of(victim));
-    }
+    note_foretold(&pred->bound, ucs_rcache_pred_region_of(victim));
     ++pred->stats.evictions;
     pred->stats.evictions_node   += (scarce == PRED_SCARCE_NODE);
     pred->stats.evictions_system += (scarce == PRED_SCARCE_SYSTEM);

@@ -221,19 +221,11 @@ typedef struct pred_rounds {
                                            use */
     ucs_rcache_pred_time_t  reaped;   /**< When stale regions were last found; 0:
                                            never */
-    ucs_rcache_pred_time_t  pressed;  /**< Until this time the budget does not
-                                           matter, since room had to be made for
-                                           other processes or was refused by the
-                                           system */
-    uint64_t                made_room;   /**< How often room had been made for other
-                                           processes or refused by the system when
-                                           the last round began */
-    ucs_rcache_pred_time_t  full;     /**< Until this time a bound of this process
-                                           counts as full, since regions had to be
-                                           evicted for room within that bound */
-    uint64_t                evictions;   /**< How many regions had been evicted for
-                                           a bound of this process when the last
-                                           round began */
+    ucs_rcache_pred_time_t  full;     /**< Until this time a bound counts as full,
+                                           since regions had to be evicted for room,
+                                           or room was refused */
+    uint64_t                evictions;   /**< How many evictions and refusals there had
+                                           been when the last round began */
     uint64_t                room_bytes;   /**< How many bytes uses are expected to
                                            register from one round to the next */
     unsigned                room_regions; /**< How many registrations uses are

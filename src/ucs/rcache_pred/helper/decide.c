@@ -331,14 +331,14 @@ static void rq_head_drop(ucs_rcache_pred_t *pred,
  * @return whether the region was taken off. */
 static int rq_head_is_needless(ucs_rcache_pred_t *pred,
                                ucs_rcache_pred_region_t *region,
-                               ucs_rcache_pred_time_t now, int *evicted_p)
+                               int *evicted_p)
 {
     int is_needless;
 
     pred_lock(pred);
     *evicted_p  = region->extent.evicted;
     is_needless = pred_is_slice_taken(region) ||
-                  (*evicted_p && !pred_spend_may_register(pred, now));
+                  (*evicted_p && !pred_spend_may_register(pred));
     if (is_needless) {
         pred_dequeue(pred, region);
     }
@@ -348,13 +348,12 @@ static int rq_head_is_needless(ucs_rcache_pred_t *pred,
 
 void pred_process_rq_head(ucs_rcache_pred_t *pred)
 {
-    ucs_rcache_pred_time_t now = pred_now(pred);
     ucs_rcache_pred_region_t *region;
     ucs_status_t status;
     int evicted;
 
     region = pred_queue_region(ucs_rcache_pred_timeq_head(&pred->rounds.rq));
-    if (rq_head_is_needless(pred, region, now, &evicted)) {
+    if (rq_head_is_needless(pred, region, &evicted)) {
         return;
     }
 
@@ -385,7 +384,7 @@ void pred_process_rq_head(ucs_rcache_pred_t *pred)
     pred_unlock(pred);
     if (status == UCS_OK) {
         if (evicted) {
-            pred_spend_on_evicted(pred, region, now);
+            pred_spend_on_evicted(pred, region);
         }
         region->prepaid = 0;
         region->kept    = 0;

@@ -400,13 +400,10 @@ int pred_may_join(const ucs_rcache_pred_t *pred,
     ucs_rcache_pred_range_t range = ucs_rcache_pred_region_expected(region);
     ucs_rcache_pred_range_t other;
 
-    /* Join nothing while a bound of the node or the system leaves no room: one slice is
-     * more likely to find room than all of them together */
     return !region->extent.stale && !region->extent.apart &&
            !pred_region_is_busy(region) && is_ready(region, now) &&
            ((find_next(pred, region, &range, 1, now, &other) != NULL) ||
-            (find_next(pred, region, &range, 0, now, &other) != NULL)) &&
-           !pred_spend_is_pressed(pred, now);
+            (find_next(pred, region, &range, 0, now, &other) != NULL));
 }
 
 int pred_join_slices(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,

@@ -232,6 +232,6 @@ void pred_merge_given_up(ucs_rcache_pred_t *pred,
         extent->merged_until =
                 now + pred_spend_least_idle(pred,
                                             pred_page_bytes(pred, &extent->joined),
-                                            &times, now);
+                                            &times);
     }
 }

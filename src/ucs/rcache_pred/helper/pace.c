@@ -81,7 +81,6 @@ static void check_clock(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
         rounds->quiet_until = now;
         rounds->merge_after = now;
         rounds->reaped      = 0;
-        rounds->pressed     = now;
         rounds->full        = now;
     }
 }

@@ -19,11 +19,9 @@
  * processor of its own counts for less.
  */
 
-/* How long, ns, the budget does not matter after a bound of the node had no room, or the
- * system refused a registration: the regions that the helper does not give up in this
- * time, uses would have to evict. A bound of this process counts as full for the same
- * time after regions had to be evicted to make room within the bound */
-#define PRESSED_TIME 1000000000
+/* How long, ns, a bound counts as full after regions had to be evicted to make room, or the
+ * system refused a registration */
+#define FULL_TIME 1000000000
 
 /* While the helper seldom looks at uses, it predicts none. So while a bound is full, it
  * looks at all uses now and then, in a trial, to find out whether it can predict them. A
@@ -117,12 +115,6 @@ busy_time(const ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
            pred->ops.busy(pred->params.arg) : now;
 }
 
-int pred_spend_is_pressed(const ucs_rcache_pred_t *pred,
-                          ucs_rcache_pred_time_t now)
-{
-    return now < pred->rounds.pressed;
-}
-
 int pred_spend_is_full(const ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
 {
     return now < pred->rounds.full;
@@ -133,14 +125,12 @@ int pred_spend_is_foretold(const ucs_rcache_pred_t *pred)
     return 2 * pred->rounds.foretold >= PRED_FORETOLD_ALL;
 }
 
-/* Whether rounds follow each other without a pause: because the budget does not matter
- * now; or because a bound of this process is full, and predictions tell what should give
- * way, or a trial shall show whether they do */
+/* Whether rounds follow each other without a pause: a bound is full, and predictions tell
+ * what should give way, or a trial shall show whether they do */
 static int goes_on(const ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
 {
-    return pred_spend_is_pressed(pred, now) ||
-           (pred_spend_is_full(pred, now) &&
-            (pred->rounds.is_trial || pred_spend_is_foretold(pred)));
+    return pred_spend_is_full(pred, now) &&
+           (pred->rounds.is_trial || pred_spend_is_foretold(pred));
 }
 
 /* Begin a trial if one is due, see TRIAL_USES. Under lock. */
@@ -160,25 +150,18 @@ static void begin_trial(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
     rounds->is_trial = (pred->stats.uses < rounds->trial_end);
 }
 
-/* Find out whether room had to be made since the last round, and within which bound.
- * Under lock. */
+/* Find out whether room had to be made, or was refused, since the last round. Under lock. */
 static void look_for_evictions(ucs_rcache_pred_t *pred,
                                ucs_rcache_pred_time_t now)
 {
     const ucs_rcache_pred_stats_t *stats = &pred->stats;
     pred_rounds_t *rounds                = &pred->rounds;
-    uint64_t others, own;
+    uint64_t evictions                   = stats->evictions + stats->refused_node +
+                                           stats->refused_system;
 
-    others = stats->evictions_node + stats->refused_node;
-    if (others != rounds->made_room) {
-        rounds->made_room = others;
-        rounds->pressed   = now + PRESSED_TIME;
-    }
-
-    own = stats->evictions - stats->evictions_node + stats->refused_system;
-    if (own != rounds->evictions) {
-        rounds->evictions = own;
-        rounds->full      = now + PRESSED_TIME;
+    if (evictions != rounds->evictions) {
+        rounds->evictions = evictions;
+        rounds->full      = now + FULL_TIME;
     }
 }
 
@@ -205,11 +188,7 @@ void pred_spend_round_begin(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
     if (goes_on(pred, now)) {
         rounds->quiet_until = now;
     }
-    if (!pred_spend_is_pressed(pred, now)) {
-        /* If the budget does not matter, uses have lost time for lack of room, and not by
-         * decisions of the helper */
-        ucs_rcache_pred_budget_spend(&rounds->budget, lost);
-    }
+    ucs_rcache_pred_budget_spend(&rounds->budget, lost);
 }
 
 /* How much time without rounds pays for the rounds that follow. None if the thread does
@@ -319,15 +298,10 @@ double pred_spend_worth(const ucs_rcache_pred_t *pred)
 
 ucs_rcache_pred_time_t
 pred_spend_least_idle(const ucs_rcache_pred_t *pred, uint64_t bytes,
-                      const ucs_rcache_pred_times_t *times,
-                      ucs_rcache_pred_time_t now)
+                      const ucs_rcache_pred_times_t *times)
 {
     double cost = (helper_price(pred) * times->dereg) + times->reg;
     double worth;
-
-    if (pred_spend_is_pressed(pred, now)) {
-        return 0;
-    }
 
     worth = ucs_rcache_pred_budget_worth(&pred->rounds.budget);
     return ucs_min(cost * worth / bytes, LEAST_IDLE_MAX);
@@ -344,10 +318,6 @@ int pred_spend_on_bytes(ucs_rcache_pred_t *pred,
     double deposit = 0;
     ucs_rcache_pred_time_t idle, prepaid;
     int give_up;
-
-    if (pred_spend_is_pressed(pred, now)) {
-        return 1;
-    }
 
     if (deadline == UCS_RCACHE_PRED_TIME_INF) {
         idle    = guess_idle(pred, region, now);
@@ -372,8 +342,7 @@ int pred_spend_on_merge(ucs_rcache_pred_t *pred, uint64_t bytes,
 {
     ucs_rcache_pred_budget_t *budget = &pred->rounds.budget;
 
-    return !pred_spend_is_pressed(pred, pred_now(pred)) &&
-           ucs_rcache_pred_budget_give_up(budget, bytes,
+    return ucs_rcache_pred_budget_give_up(budget, bytes,
                                           ucs_rcache_pred_budget_age(budget),
                                           helper_price(pred) * time, 0);
 }
@@ -416,22 +385,16 @@ void pred_spend_on_ahead(ucs_rcache_pred_t *pred,
     ucs_rcache_pred_budget_spend(&pred->rounds.budget, region->prepaid);
 }
 
-int pred_spend_may_register(const ucs_rcache_pred_t *pred,
-                            ucs_rcache_pred_time_t now)
+int pred_spend_may_register(const ucs_rcache_pred_t *pred)
 {
-    return pred_spend_is_pressed(pred, now) || !pred_spend_has_own_cpu(pred) ||
+    return !pred_spend_has_own_cpu(pred) ||
            ucs_rcache_pred_budget_may_spend(&pred->rounds.budget);
 }
 
 void pred_spend_on_evicted(ucs_rcache_pred_t *pred,
-                           ucs_rcache_pred_region_t *region,
-                           ucs_rcache_pred_time_t now)
+                           ucs_rcache_pred_region_t *region)
 {
     ucs_rcache_pred_times_t times;
-
-    if (pred_spend_is_pressed(pred, now)) {
-        return;
-    }
 
     pred_lock(pred);
     pred_region_times(pred, region, &times);

@@ -46,14 +46,8 @@ void pred_spend_round_end(ucs_rcache_pred_t *pred);
 int pred_spend_may_look(const ucs_rcache_pred_t *pred,
                         ucs_rcache_pred_time_t now);
 
-/** @return whether the budget does not matter now, since a bound of the node or the
- *          system itself has lately left no room. Then the helper gives regions up at any
- *          cost. */
-int pred_spend_is_pressed(const ucs_rcache_pred_t *pred,
-                          ucs_rcache_pred_time_t now);
-
-/** @return whether a bound of this process counts as full: regions had to be evicted
- *          lately to make room within the bound. */
+/** @return whether a bound counts as full: regions had to be evicted lately to make room, or
+ *          room was refused. */
 int pred_spend_is_full(const ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now);
 
 /** @return whether the helper had predicted the next use of at least half of the regions
@@ -99,8 +93,7 @@ double pred_spend_worth(const ucs_rcache_pred_t *pred);
  *          the budget does not matter. */
 ucs_rcache_pred_time_t
 pred_spend_least_idle(const ucs_rcache_pred_t *pred, uint64_t bytes,
-                      const ucs_rcache_pred_times_t *times,
-                      ucs_rcache_pred_time_t now);
+                      const ucs_rcache_pred_times_t *times);
 
 /** @return when to decide again about a region that was kept for lack of
  *          budget. */
@@ -127,14 +120,12 @@ void pred_spend_on_ahead(ucs_rcache_pred_t *pred,
  *          to make room, for which nobody has paid in advance. Where the registration
  *          ahead takes the program's own time it needs no budget, since a registration by
  *          the use would take as much. */
-int pred_spend_may_register(const ucs_rcache_pred_t *pred,
-                            ucs_rcache_pred_time_t now);
+int pred_spend_may_register(const ucs_rcache_pred_t *pred);
 
 /** Pay for the registration ahead of an evicted region. If the helper has a processor of
  *  its own, the budget pays; otherwise the time counts in stats.room_lost. */
 void pred_spend_on_evicted(ucs_rcache_pred_t *pred,
-                           ucs_rcache_pred_region_t *region,
-                           ucs_rcache_pred_time_t now);
+                           ucs_rcache_pred_region_t *region);
 
 /** Pay in advance for a use of a region that is about to be forgotten: when the use comes
  *  and registers the memory, nobody will know that it was registered before. Under the
