@@ -161,7 +161,7 @@ static int satisfy(_Atomic(uint64_t) *wanted, uint64_t value)
 }
 
 void ucs_rcache_pred_node_ask(ucs_rcache_pred_node_t *node, uint64_t bytes,
-                              uint64_t regions)
+                              uint64_t regions, uint64_t idle)
 {
     const ucs_rcache_pred_node_params_t *params = &node->params;
     ucs_rcache_pred_node_totals_t totals;
@@ -173,6 +173,11 @@ void ucs_rcache_pred_node_ask(ucs_rcache_pred_node_t *node, uint64_t bytes,
     ucs_rcache_pred_node_get_totals(node, &totals);
     bytes   = missing(totals.bytes, bytes, params->max_bytes);
     regions = missing(totals.regions, regions, params->max_regions);
+    if ((bytes == 0) && (regions == 0)) {
+        return; /* There is room by now */
+    }
+
+    ucs_relaxed_store(&node->shm->wanted_idle, idle);
     ucs_relaxed_raise(&node->shm->wanted_bytes, bytes);
     ucs_relaxed_raise(&node->shm->wanted_regions, regions);
 
@@ -205,7 +210,7 @@ void ucs_rcache_pred_node_release(ucs_rcache_pred_node_t *node, uint64_t bytes,
     satisfy(&node->shm->wanted_bytes, bytes);
 }
 
-int ucs_rcache_pred_node_is_asked(ucs_rcache_pred_node_t *node)
+int ucs_rcache_pred_node_is_asked(ucs_rcache_pred_node_t *node, uint64_t *idle)
 {
     uint64_t asks, others, seen;
 
@@ -220,6 +225,7 @@ int ucs_rcache_pred_node_is_asked(ucs_rcache_pred_node_t *node)
         return 0;
     }
 
+    *idle = ucs_relaxed_load(&node->shm->wanted_idle);
     /* Relaxed: plain numbers. If both are 0, other processes have given back enough room
      * since the ask */
     return (ucs_relaxed_load(&node->shm->wanted_bytes) > 0) ||

@@ -108,12 +108,15 @@ int ucs_rcache_pred_node_never_fits(const ucs_rcache_pred_node_t *node,
 /**
  * Ask the other processes to deregister idle memory until there is room for
  * these bytes and regions, see @ref ucs_rcache_pred_node_is_asked: for a
- * process that was refused, cannot make the room itself, and needs it now.
- * Nobody is asked if the room can never be there, see @ref
- * ucs_rcache_pred_node_never_fits.
+ * process that was refused and cannot make the room itself, or that has given up
+ * memory which it needs earlier than others need theirs. Nobody is asked if the
+ * room can never be there, see @ref ucs_rcache_pred_node_never_fits.
+ *
+ * @param [in] idle  Only memory that nobody will use for longer than that shall
+ *                   give way, ns; 0: any.
  */
 void ucs_rcache_pred_node_ask(ucs_rcache_pred_node_t *node, uint64_t bytes,
-                              uint64_t regions);
+                              uint64_t regions, uint64_t idle);
 
 /** Give back room for regions, with their bytes, after they were deregistered. */
 void ucs_rcache_pred_node_release(ucs_rcache_pred_node_t *node, uint64_t bytes,
@@ -137,11 +140,13 @@ void ucs_rcache_pred_node_release_offered(ucs_rcache_pred_node_t *node,
                                           uint64_t bytes, uint64_t regions);
 
 /**
+ * @param [out] idle  For how long, ns, nobody will use what shall give way.
+ *
  * @return whether another process has asked for room since the last call, and
  *         some of that room is still missing. If nobody has asked, the call
  *         takes one load of shared memory.
  */
-int ucs_rcache_pred_node_is_asked(ucs_rcache_pred_node_t *node);
+int ucs_rcache_pred_node_is_asked(ucs_rcache_pred_node_t *node, uint64_t *idle);
 
 
 /** The sums over all processes of the node. */

@@ -248,6 +248,9 @@ typedef struct ucs_rcache_pred_node_shm {
      *  them at a time, a little more or less is deregistered */
     _Atomic(uint64_t)                 wanted_bytes;
     _Atomic(uint64_t)                 wanted_regions;
+    /** For how long nobody will use what shall give way, ns, as the last process has
+     *  asked */
+    _Atomic(uint64_t)                 wanted_idle;
     pred_node_device_t               devices[UCS_RCACHE_PRED_NODE_DEVICES]
                                              UCS_V_ALIGNED(64);
     pred_node_watch_t                watch UCS_V_ALIGNED(64);

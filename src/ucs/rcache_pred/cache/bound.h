@@ -67,7 +67,7 @@ typedef struct pred_reservation {
     int                         offered; /**< Not 0: this process has offered the
                                               room, which it gives back, to other
                                               processes of the node, see @ref
-                                              pred_evict_for_others */
+                                              pred_answer_node */
 } pred_reservation_t;
 
 
@@ -174,9 +174,10 @@ int pred_range_never_fits(const ucs_rcache_pred_t *pred,
 uint64_t pred_evict(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline,
                pred_scarce_t scarce);
 
-/** Deregister one idle region, and offer its room to other processes of the node, if they
- *  still lack room. */
-void pred_evict_for_others(ucs_rcache_pred_t *pred);
+/** If another process of the node lacks room, deregister idle regions until it has enough,
+ *  as long as nobody will use them for longer than the other process can wait. Any
+ *  thread. */
+void pred_answer_node(ucs_rcache_pred_t *pred);
 
 /**
  * Take room, and deregister idle regions until there is enough, those with the

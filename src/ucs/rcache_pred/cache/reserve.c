@@ -31,6 +31,20 @@
 #define FORETOLD_FADE 8
 
 
+/* @return for how long nobody will use an idle region, ns: until its next use. A use that
+ *         is late is expected to be as late once more, and one that nobody expects as long
+ *         from now as the last one ago. */
+static uint64_t idle_time(const ucs_rcache_pred_t *pred,
+                          const ucs_rcache_pred_region_t *region)
+{
+    ucs_rcache_pred_time_t deadline = ucs_rcache_pred_region_deadline(region);
+    ucs_rcache_pred_time_t now      = pred_now(pred);
+
+    return (deadline == UCS_RCACHE_PRED_TIME_INF) ? pred_elapsed(region->begin, now) :
+           (deadline > now)                       ? (deadline - now) :
+                                                    (now - deadline);
+}
+
 /* Find the idle extent whose next use is farthest away, if that use is expected after the
  * deadline. NULL: there is no such extent. Under the lock, which is released for a while
  * if the search takes long.
@@ -104,7 +118,8 @@ static uint64_t evict(ucs_rcache_pred_t *pred, const ucs_rcache_pred_domain_t *d
         return 0;
     }
 
-    handle = take_victim(pred, victim, scarce);
+    pred->bound.given_idle = idle_time(pred, ucs_rcache_pred_region_of(victim));
+    handle                 = take_victim(pred, victim, scarce);
     pred_unlock(pred);
 
     pred_deregister(&handle, UCS_RCACHE_PRED_BY_USE);
@@ -131,16 +146,20 @@ static int offer(ucs_rcache_pred_t *pred,
                                       room.regions);
 }
 
-void pred_evict_for_others(ucs_rcache_pred_t *pred)
+/* Deregister one idle region that nobody will use for longer than @a idle, ns, if other
+ * processes still lack room. @return whether there was such a region. */
+static int evict_for_others(ucs_rcache_pred_t *pred, uint64_t idle)
 {
     ucs_rcache_pred_extent_t *victim;
     pred_handle_t handle;
 
     pred_lock(pred);
     victim = find_victim(pred, NULL, 0);
-    if ((victim == NULL) || !offer(pred, victim)) {
+    if ((victim == NULL) ||
+        (idle_time(pred, ucs_rcache_pred_region_of(victim)) <= idle) ||
+        !offer(pred, victim)) {
         pred_unlock(pred);
-        return;
+        return 0;
     }
 
     handle         = take_victim(pred, victim, PRED_SCARCE_NODE);
@@ -148,6 +167,18 @@ void pred_evict_for_others(ucs_rcache_pred_t *pred)
     pred_unlock(pred);
 
     pred_deregister(&handle, UCS_RCACHE_PRED_BY_USE);
+    return 1;
+}
+
+void pred_answer_node(ucs_rcache_pred_t *pred)
+{
+    uint64_t idle;
+
+    if ((pred->params.node != NULL) &&
+        ucs_rcache_pred_node_is_asked(pred->params.node, &idle)) {
+        while (evict_for_others(pred, idle)) {
+        }
+    }
 }
 
 /* Count the room as taken, if it fits the bounds of this process. @return
@@ -248,8 +279,20 @@ static void ask(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
     pred->stats.refused_node += has_own_room;
     pred_unlock(pred);
     if (has_own_room) {
-        ucs_rcache_pred_node_ask(pred->params.node, room->bytes, room->regions);
+        ucs_rcache_pred_node_ask(pred->params.node, room->bytes, room->regions, 0);
     }
+}
+
+/* This process has given up memory of its own for a bound of the node: ask for as much of
+ * what others need later, so that the next use finds room. */
+static void ask_for_later(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
+{
+    uint64_t idle;
+
+    pred_lock(pred);
+    idle = pred->bound.given_idle;
+    pred_unlock(pred);
+    ucs_rcache_pred_node_ask(pred->params.node, room->bytes, room->regions, idle);
 }
 
 /* Whether a domain has limits */
@@ -300,6 +343,7 @@ int pred_reserve(ucs_rcache_pred_t *pred, pred_reservation_t *room,
                  ucs_rcache_pred_time_t deadline)
 {
     unsigned patience = RESERVE_PATIENCE;
+    int given         = 0; /* Whether memory was given up for a bound of the node */
     uint64_t releases;
     int never, wait;
 
@@ -321,6 +365,9 @@ int pred_reserve(ucs_rcache_pred_t *pred, pred_reservation_t *room,
         }
 
         if (take(pred, room)) {
+            if (given && (deadline == 0)) {
+                ask_for_later(pred, room);
+            }
             return 1;
         }
 
@@ -329,6 +376,7 @@ int pred_reserve(ucs_rcache_pred_t *pred, pred_reservation_t *room,
         }
 
         if (evict(pred, NULL, deadline, room->scarce, releases, &wait)) {
+            given |= (room->scarce == PRED_SCARCE_NODE);
             continue;
         }
 

@@ -84,6 +84,8 @@ typedef struct pred_bound {
     unsigned taken_regions; /**< How many registrations these are */
     uint64_t held_bytes;   /**< How many bytes pieces have taken out of the
                                 reserve that the node holds for this process */
+    uint64_t given_idle;   /**< For how long nobody would have used what gave way last,
+                                ns */
     unsigned foretold;     /**< Of PRED_FORETOLD_ALL regions that have given way for a
                                 bound of this process, of how many the next use was
                                 predicted. The last ones count most, see reserve.c */

@@ -42,17 +42,6 @@ void pred_rounds_init(ucs_rcache_pred_t *pred)
     pred_spend_init(pred);
 }
 
-/* If another process of the node needs room now, and has not got enough of it yet,
- * deregister one idle region. If that is still not enough, the other process asks
- * again. */
-static void answer_node(ucs_rcache_pred_t *pred)
-{
-    if ((pred->params.node != NULL) &&
-        ucs_rcache_pred_node_is_asked(pred->params.node)) {
-        pred_evict_for_others(pred);
-    }
-}
-
 /* Process one entry of the DQ, if there is one. @return whether there was */
 static int dq_step(ucs_rcache_pred_t *pred)
 {
@@ -151,7 +140,7 @@ static void round_begin(ucs_rcache_pred_t *pred)
     pred_pace_round(pred, now);
     pred_spend_round_begin(pred, now);
     pred_take_seat(pred, now);
-    answer_node(pred);
+    pred_answer_node(pred);
 }
 
 /* In a debug build, end the process if an extent breaks an invariant */

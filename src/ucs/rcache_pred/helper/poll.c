@@ -6,6 +6,8 @@
 
 #include "helper.h"
 
+#include <ucs/rcache_pred/cache/bound.h>
+
 #include <ucs/rcache_pred/api/rcache_pred.h>
 
 #include <ucs/debug/log_def.h>
@@ -35,6 +37,9 @@
 #define ABSENT_CHECKS   5
 #define ABSENT_INTERVAL 1000000000
 
+/* How often the thread looks whether another process of the node lacks room, ns */
+#define ANSWER_INTERVAL 4000000
+
 /* How often a thread that polls for messages looks at the clock, ns. A look takes as long
  * as a poll: with a look at each poll, messages would be found later */
 #define IDLE_INTERVAL   1000
@@ -57,6 +62,13 @@ ucs_rcache_pred_time_t ucs_rcache_pred_poll(ucs_rcache_pred_t *pred)
                                                 thread */
         }
         ucs_mutex_unlock(&pred->helper_mutex);
+    }
+
+    if ((atomic_load(&pred->handshake.mode) == UCS_RCACHE_PRED_MODE_PROGRESS) &&
+        (pred->params.node != NULL)) {
+        /* The program does the helper's work, but may compute for long */
+        pred_answer_node(pred);
+        next = pred_now(pred) + ANSWER_INTERVAL;
     }
 
     /* The helper thread runs here, outside of a round, and so it has a processor and can

@@ -144,12 +144,14 @@ protected:
     static void ask(ucs_rcache_pred_node_t *node, uint64_t bytes)
     {
         EXPECT_FALSE(reserve(node, bytes));
-        ucs_rcache_pred_node_ask(node, bytes, 1);
+        ucs_rcache_pred_node_ask(node, bytes, 1, 0);
     }
 
     static bool is_asked(ucs_rcache_pred_node_t *node)
     {
-        return ucs_rcache_pred_node_is_asked(node);
+        uint64_t idle;
+
+        return ucs_rcache_pred_node_is_asked(node, &idle);
     }
 
     static ucs_rcache_pred_node_totals_t totals(ucs_rcache_pred_node_t *node)

@@ -85,8 +85,9 @@ static ucs_rcache_pred_time_t poll_cache(void *pred)
 
 /* Under prediction, join the processes of the node before the process opens its first
  * domain, and start the helper thread, unless it runs or the user leaves the helper's
- * work to UCP's progress. If the thread cannot start, memory is registered on demand. To
- * be called under core.lock, when the cache exists */
+ * work to UCP's progress. Under a bound of the node there is a thread all the same: it
+ * gives up memory for others while the program computes. If the thread cannot start,
+ * memory is registered on demand. To be called under core.lock, when the cache exists */
 static void helper_start(uct_predreg_core_t *core)
 {
     ucs_status_t status;
@@ -101,7 +102,9 @@ static void helper_start(uct_predreg_core_t *core)
         uct_predreg_node_join();
     }
 
-    if (core->knobs.helper == UCS_RCACHE_PRED_HELPER_PROGRESS) {
+    if ((core->knobs.helper == UCS_RCACHE_PRED_HELPER_PROGRESS) &&
+        (core->knobs.node_max_pinned == UINT64_MAX) &&
+        (core->knobs.node_max_regions == UINT64_MAX)) {
         return;
     }
 

@@ -21,6 +21,14 @@ constexpr ucs_rcache_pred_subsystem_t FIREHOSE =
  * registered in the world, which fails the test if the bound is exceeded. */
 class test_reserve : public bound_test {
 protected:
+    static uint64_t totals(ucs_rcache_pred_node_t *node)
+    {
+        ucs_rcache_pred_node_totals_t totals;
+
+        ucs_rcache_pred_node_get_totals(node, &totals);
+        return totals.bytes;
+    }
+
     ucs_status_t try_reserve(ucs_rcache_pred_subsystem_t subsystem,
                              uint64_t bytes, uint64_t regions)
     {
@@ -302,7 +310,7 @@ TEST_F(test_reserve, others_are_given_what_they_lack)
     end(begin(buffer(0), ROOM / 4));
     end(begin(buffer(1), ROOM / 4));
     EXPECT_FALSE(ucs_rcache_pred_node_reserve(other, want, 1));
-    ucs_rcache_pred_node_ask(other, want, 1);
+    ucs_rcache_pred_node_ask(other, want, 1, 0);
     ucs_rcache_pred_poll(m_pred);
     EXPECT_EQ(1u, stats().evictions);
     EXPECT_TRUE(ucs_rcache_pred_node_reserve(other, want, 1));
@@ -310,10 +318,52 @@ TEST_F(test_reserve, others_are_given_what_they_lack)
     /* Another process has offered it already */
     end(begin(buffer(2), PAGE));
     EXPECT_FALSE(ucs_rcache_pred_node_reserve(other, ROOM / 2, 1));
-    ucs_rcache_pred_node_ask(other, ROOM / 2, 1);
+    ucs_rcache_pred_node_ask(other, ROOM / 2, 1, 0);
     EXPECT_TRUE(ucs_rcache_pred_node_offer(other, ROOM / 2, 1));
     ucs_rcache_pred_poll(m_pred);
     EXPECT_EQ(1u, stats().evictions);
+
+    destroy();
+    ucs_rcache_pred_node_leave(other);
+    ucs_rcache_pred_node_leave(node);
+}
+
+/* Of two processes the one gives up memory that needs it later, also while it computes and
+ * its program does the helper's work */
+TEST_F(test_reserve, others_give_up_what_they_need_later)
+{
+    ucs_rcache_pred_node_params_t params = {
+        .max_bytes       = BOUND,
+        .max_regions     = UCS_RCACHE_PRED_NODE_UNLIMITED,
+        .reserve         = ucs_rcache_pred_pieces_reserve(PAGE),
+        .reserve_regions = UCS_RCACHE_PRED_NODE_RESERVE_REGIONS
+    };
+    uint64_t key = 0x6c617465ul << 32 | getpid();
+    ucs_rcache_pred_node_t *node, *other;
+
+    ASSERT_EQ(UCS_OK, pred_node_join_as(&params, key, ucs_rcache_pred_procid_self(),
+                                        &node));
+    params.reserve         = 0;
+    params.reserve_regions = 0;
+    ASSERT_EQ(UCS_OK, pred_node_join_as(&params, key, ucs_rcache_pred_procid_self(),
+                                        &other));
+    m_params.node   = node;
+    m_params.helper = UCS_RCACHE_PRED_HELPER_PROGRESS;
+    m_params.budget = 0;
+    bound(UINT64_MAX);
+    for (unsigned i = 0; i < 4; ++i) {
+        end(begin(buffer(i), ROOM / 4));
+    }
+    m_world.advance(10 * MSEC);
+
+    ASSERT_TRUE(ucs_rcache_pred_node_reserve(other, BOUND - totals(node), 0));
+    ucs_rcache_pred_node_ask(other, ROOM / 2, 2, 20 * MSEC);
+    EXPECT_NE(NEVER, ucs_rcache_pred_poll(m_pred));
+    EXPECT_EQ(0u, stats().evictions) << "used 10 ms ago, and so perhaps in 10 ms";
+    ucs_rcache_pred_node_ask(other, ROOM / 2, 2, 5 * MSEC);
+    ucs_rcache_pred_poll(m_pred);
+    EXPECT_EQ(2u, stats().evictions) << "as much as was asked for";
+    EXPECT_EQ(2u, stats().evictions_node);
 
     destroy();
     ucs_rcache_pred_node_leave(other);
