@@ -41,7 +41,8 @@ static int is_left_out(const predreg_timeline_t *timeline, unsigned policy,
     }
 
     /* A program without large mappings uses no arena, and its result is that of predict */
-    return (policy == PREDREG_REPLAY_ARENA) && (timeline->num_maps == 0);
+    return predreg_policies[policy].is_extra ||
+           ((policy == PREDREG_REPLAY_ARENA) && (timeline->num_maps == 0));
 }
 
 /* Replay a rank under every policy */

@@ -204,9 +204,9 @@ static int check_ranks(const predreg_replay_opts_t *opts)
     return 0;
 }
 
-/* Whether a policy is played if the user has named none: all policies or, with a curve,
- * on-demand and clairvoyant, which a report shows beside the curve as well. Those that show
- * what is possible under a bound need one */
+/* Whether a policy is played if the user has named none: all policies that are not extra
+ * or, with a curve, on-demand and clairvoyant, which a report shows beside the curve as
+ * well. Those that show what is possible under a bound need one */
 static int is_default(const predreg_replay_opts_t *opts, unsigned policy)
 {
     if (predreg_policies[policy].is_bounded) {
@@ -214,8 +214,12 @@ static int is_default(const predreg_replay_opts_t *opts, unsigned policy)
                (opts->knobs.max_regions != UINT64_MAX);
     }
 
-    return !opts->curve || (policy == PREDREG_REPLAY_ON_DEMAND) ||
-           (policy == PREDREG_REPLAY_CLAIRVOYANT);
+    if (opts->curve) {
+        return (policy == PREDREG_REPLAY_ON_DEMAND) ||
+               (policy == PREDREG_REPLAY_CLAIRVOYANT);
+    }
+
+    return !predreg_policies[policy].is_extra;
 }
 
 /* Choose the policies if the user has named none. A curve always needs predict and
@@ -241,8 +245,8 @@ int predreg_replay_opts_parse(int argc, char **argv,
 {
 #define FIELD(_name) offsetof(predreg_replay_opts_t, _name)
     char *policies = predreg_append(list_policies(0),
-                                    "; all unless given. Limits are half of what "
-                                    "leave-pinned needs unless given");
+                                    "; all but merging unless given. Limits are half "
+                                    "of what leave-pinned needs unless given");
     char *knobs    = predreg_append(predreg_knob_list_replayed(),
                                     ": as UCX_RCACHE_PRED_KNOB; may be repeated");
     const predreg_option_t list[]   = {

@@ -108,6 +108,8 @@ typedef struct predreg_policy {
     int                   is_bounded; /**< Whether the policy shows what is possible under
                                            the bounds of predict: without a bound, there
                                            is nothing to show */
+    int                   is_extra; /**< Whether the policy is played only if the user
+                                         names the policy; a report never does */
     int                   is_key; /**< Whether a report shows the policy also
                                        among the most important ones */
     predreg_policy_func_t *replay;
@@ -128,7 +130,7 @@ predreg_replay_policy_t predreg_policy_at(unsigned place);
 /** Plays predict, on-demand and arena, the policies of this library's own cache. */
 predreg_policy_func_t predreg_replay_cache;
 
-/** Plays leave-pinned, lru and regions, the policies of UCX's cache. */
+/** Plays leave-pinned, merging, lru and regions, the policies of UCX's cache. */
 predreg_policy_func_t predreg_replay_ucx_cache;
 
 /** Plays strict-lru and bounded. */

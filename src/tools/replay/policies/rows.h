@@ -51,6 +51,16 @@ PREDREG_POLICY_ROW(LEAVE_PINNED, ucx_cache,
                    .place  = 0,
                    .is_key = 1)
 
+/* UCX's cache without a limit, with adjacent regions merged, as proposed to UCX */
+PREDREG_POLICY_ROW(MERGING, ucx_cache,
+                   .name     = "merging",
+                   .label    = "merging",
+                   .brief    = "UCX, as proposed",
+                   .note     = "Never deregistered: UCX's own cache, adjacent memory "
+                               "merged",
+                   .place    = 9,
+                   .is_extra = 1)
+
 /* UCX's cache, with a limit on the bytes in the cache */
 PREDREG_POLICY_ROW(LRU, ucx_cache,
                    .name   = "lru",

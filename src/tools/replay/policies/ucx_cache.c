@@ -5,7 +5,7 @@
  */
 
 #include "policies.h"
-#include "ucx_regions.h"
+#include "ucx_merge.h"
 
 #include <ucs/base/align.h>
 
@@ -17,7 +17,8 @@
  * The policies of UCX's own cache: leave-pinned has no limit, lru has a limit on the bytes
  * in the cache, and regions has a limit on the number of regions. The code is a model of
  * UCX's registration caches, of which each memory domain has one (UCX 1.13.1,
- * src/ucs/memory/rcache.c).
+ * src/ucs/memory/rcache.c). Merging is leave-pinned with adjacent regions merged, as of
+ * openucx/ucx pull request #11803, commit deb98f6fe2.
  *
  * A cache deregisters a region in three cases: the region's memory was unmapped, a larger
  * region replaces the region, or the cache is above its limit. The program deregisters by
@@ -40,6 +41,12 @@
  *     if another use of the region goes on (as in ucs_rcache_region_put()); the end of
  *     this other use does not move the region again. A region in use stays registered,
  *     whatever the limit.
+ *
+ * Under merging, a new region also covers the regions beside it, and grows
+ * (ucx_merge.h). A region still goes as a whole: an unmap of a part takes all of a merged
+ * region. The asynchronous thread never cleans up: RCACHE_MAX_UNRELEASED is infinite by
+ * default for the caches of contexts, which UCX has since 1.14 in place of those of domains.
+ * A replay keeps a cache for each domain, so that the policies differ by the merging.
  */
 
 /* UCX 1.13.1, src/uct/ib/base/ib_md.c: UCT_IB_MD_RCACHE_DEFAULT_ALIGN */
@@ -64,6 +71,8 @@ typedef struct model {
                                                   number */
     region_t                      **uses;      /* Region of each use */
     predreg_ucx_dereg_t           dereg;
+    int                           is_merging;  /* Whether adjacent regions merge */
+    predreg_ucx_mapped_t          mapped;      /* Empty unless adjacent regions merge */
     uint64_t                      now;         /* Time of the program, ns */
     uint64_t                      peak_bytes;  /* The largest peak of any cache: bytes
                                                   of pages, and number of regions */
@@ -114,6 +123,16 @@ static void merge(model_t *model, cache_t *cache, ucs_pgt_region_t *range)
     }
 }
 
+/* Extend the range of a new region over the regions beside it, and then over what the
+ * longer range overlaps */
+static void merge_adjacent(model_t *model, cache_t *cache, const predreg_use_t *use,
+                           ucs_pgt_region_t *range)
+{
+    predreg_ucx_mapped_add(&model->mapped, use->address, use->address + use->length);
+    predreg_ucx_merge_adjacent(cache, &model->mapped, range);
+    merge(model, cache, range);
+}
+
 static void enforce_limit(model_t *model, cache_t *cache)
 {
     region_t *region;
@@ -146,6 +165,9 @@ static region_t *region_register(model_t *model, const predreg_use_t *use,
 
     dereg_unmapped(model, cache);
     merge(model, cache, &range);
+    if (model->is_merging) {
+        merge_adjacent(model, cache, use, &range);
+    }
     region = predreg_ucx_regions_add(cache, &range);
     length = predreg_ucx_region_length(region);
     predreg_holding_reg(&model->account, &region->holding, range.start, length,
@@ -210,6 +232,15 @@ static void clean(model_t *model, uint64_t now)
     }
 }
 
+static void model_map(void *arg, const predreg_map_t *map, uint64_t now)
+{
+    model_t *model = arg;
+
+    if (model->is_merging) {
+        predreg_ucx_mapped_add(&model->mapped, map->start, map->end);
+    }
+}
+
 static void model_unmap(void *arg, const predreg_unmap_t *unmap, uint64_t now)
 {
     model_t *model = arg;
@@ -219,10 +250,14 @@ static void model_unmap(void *arg, const predreg_unmap_t *unmap, uint64_t now)
         return;
     }
 
+    if (model->is_merging) {
+        predreg_ucx_mapped_remove(&model->mapped, unmap->start, unmap->end);
+    }
+
     /* UCX compares the bytes of earlier unmaps with the limit, and adds those of the present
      * unmap afterwards */
     for (i = 0; i < model->timeline->num_domains; ++i) {
-        if (model->caches[i].unreleased > MAX_UNRELEASED) {
+        if (!model->is_merging && (model->caches[i].unreleased > MAX_UNRELEASED)) {
             clean(model, now);
         }
     }
@@ -245,6 +280,9 @@ static void model_create(model_t *model)
     for (i = 0; i < timeline->num_domains; ++i) {
         predreg_ucx_regions_init(&model->caches[i]);
     }
+    if (model->is_merging) {
+        predreg_ucx_mapped_init(&model->mapped, timeline);
+    }
 }
 
 static void model_destroy(model_t *model)
@@ -254,6 +292,7 @@ static void model_destroy(model_t *model)
     for (i = 0; i < model->timeline->num_domains; ++i) {
         predreg_ucx_regions_cleanup(&model->caches[i]);
     }
+    predreg_ucx_mapped_cleanup(&model->mapped);
     free(model->caches);
     free(model->uses);
 }
@@ -286,7 +325,8 @@ static void replay(const predreg_timeline_t *timeline,
         .arg   = model,
         .begin = model_begin,
         .end   = model_end,
-        .unmap = model_unmap
+        .unmap = model_unmap,
+        .map   = model_map
     };
     uint64_t duration;
 
@@ -294,7 +334,8 @@ static void replay(const predreg_timeline_t *timeline,
         .timeline    = timeline,
         .params      = params,
         .max_bytes   = max_bytes,
-        .max_regions = max_regions
+        .max_regions = max_regions,
+        .is_merging  = params->policy == PREDREG_REPLAY_MERGING
     };
     model_create(model);
     predreg_account_init(&model->account, result);

@@ -73,6 +73,13 @@ TEST_F(test_replay_command, json) {
     EXPECT_EQ(4u, lines("\"bound_bytes\":2097152,\"bound_regions\":16,"));
     EXPECT_EQ(0u, lines("\"limit\""));
 
+    EXPECT_EQ(0, replay({"--json", "--policy=leave-pinned,merging", folder}));
+    EXPECT_EQ(1u, lines("{\"policy\":\"leave-pinned\"")) << m_output;
+    EXPECT_EQ(1u, lines("{\"policy\":\"merging\"")) << m_output;
+    EXPECT_EQ(2u, lines("\"bound_bytes\":0,\"bound_regions\":0,"));
+    EXPECT_EQ(0, replay({"--json", folder}));
+    EXPECT_EQ(0u, lines("merging")) << m_output;
+
     EXPECT_EQ(0, replay({"--json", "--policy=predict", "--per-rank", folder}));
     EXPECT_EQ(3u, lines("{\"policy\":\"predict\""));
     EXPECT_EQ(1u, lines("\"rank\":1}"));

@@ -69,7 +69,8 @@ TEST_F(test_replay_opts, none) {
     EXPECT_EQ(2, m_opts.num_paths);
     EXPECT_STREQ("a", m_opts.paths[0]);
     EXPECT_STREQ("b", m_opts.paths[1]);
-    EXPECT_EQ(PREDREG_REPLAY_LAST - 2u, num_policies());
+    EXPECT_EQ(PREDREG_REPLAY_LAST - 3u, num_policies());
+    EXPECT_FALSE(m_opts.policies[PREDREG_REPLAY_MERGING]);
     EXPECT_FALSE(m_opts.json);
     EXPECT_FALSE(m_opts.per_rank);
     EXPECT_FALSE(m_opts.reg.is_given);
@@ -83,7 +84,8 @@ TEST_F(test_replay_opts, none) {
 TEST_F(test_replay_opts, bounds) {
     for (const char *bound : {"MAX_PINNED=1g", "MAX_REGIONS=100"}) {
         EXPECT_EQ(0, parse({"--set", bound, "a"})) << m_errors;
-        EXPECT_EQ((unsigned)PREDREG_REPLAY_LAST, num_policies());
+        EXPECT_EQ(PREDREG_REPLAY_LAST - 1u, num_policies());
+        EXPECT_FALSE(m_opts.policies[PREDREG_REPLAY_MERGING]);
         EXPECT_EQ(0, parse({"--curve", "--set", bound, "a"})) << m_errors;
         EXPECT_TRUE(m_opts.policies[PREDREG_REPLAY_BOUNDED]);
         EXPECT_FALSE(m_opts.policies[PREDREG_REPLAY_LRU]);
@@ -109,8 +111,8 @@ TEST_F(test_replay_opts, bad_policies) {
     for (const char *bad : {"fast", "", "predic", "predictor"}) {
         expect_refused({"--policy", bad, "a"}, std::string("--policy: '") + bad +
                        "'; accepted: predict, on-demand, arena[=BYTES], "
-                       "leave-pinned, lru[=BYTES], regions[=N], strict-lru, bounded, "
-                       "clairvoyant");
+                       "leave-pinned, merging, lru[=BYTES], regions[=N], strict-lru, "
+                       "bounded, clairvoyant");
     }
     expect_refused({"--policy=predict,predict", "a"},
                    "--policy: 'predict' is given twice");

@@ -386,7 +386,7 @@ TEST_F(test_replay_models, bad_parameters)
 
     bad        = good;
     bad.policy = PREDREG_REPLAY_LAST;
-    refused(bad, "policy 9 is out of range: expected 0..8");
+    refused(bad, "policy 10 is out of range: expected 0..9");
     bad        = good;
     bad.reg.op = -1;
     refused(bad, "registration at -1 ns");
