@@ -74,6 +74,21 @@ keys()
     "$@"
 }
 
+# learns KEYS COMMAND...: a job beside an adapter of so many keys, a rank of which says so
+# once, and which finds most of its buffers registered all the same
+learns()
+{
+    keys "$@" > "$work/learns" 2>&1 || { cat "$work/learns"; return 1; }
+    [ "$(grep -c 'has no more keys' "$work/learns")" -eq 1 ] || {
+        echo "not said once: $(grep -c 'has no more keys' "$work/learns") times"
+        return 1
+    }
+    awk "$value"'
+        { hits += value("hits"); uses += value("uses") }
+        END { print hits, "of", uses, "uses are hits"; exit hits < 0.6 * uses }' \
+        "$work/summary"
+}
+
 # unbound COMMAND...: a job whose ranks may run on all processors
 unbound()
 {
@@ -1510,6 +1525,11 @@ if [ -z "$sanitizer" ]; then
     # UCX 1.18 and later would ask again without end
     run "no key is left" evicts with BUDGET=0 keys 8,again job 2 \
         "$apps/manybuf" --buffers 12 --iters 2 --compute 1 --size 1m
+    # A third of what both ranks ask for; without registrations of several buffers together
+    # two of three uses would find nothing
+    run "keys run out" learns 400 job 2 "$apps/chunks" --buffers 600 --iters 6 --compute 1
+    run "keys run out, refused with EAGAIN" learns 400,again job 2 "$apps/chunks" \
+        --buffers 600 --iters 6 --compute 1
     run "UCX in a plug-in" plugged_in
     run "UCX in a plug-in that is loaded again" plugged_in -c -n
     for setting in UCX_MEM_EVENTS=n UCX_MEM_MMAP_HOOK_MODE=none; do

@@ -81,6 +81,12 @@ unsigned ucs_rcache_pred_node_device(ucs_rcache_pred_node_t *node, uint64_t name
     return i;
 }
 
+void ucs_rcache_pred_node_fix_keys(ucs_rcache_pred_node_t *node, unsigned device,
+                                   uint64_t keys)
+{
+    ucs_rcache_pred_limit_fix(&node->shm->devices[device].limit, keys);
+}
+
 void ucs_rcache_pred_node_key_taken(ucs_rcache_pred_node_t *node, unsigned device)
 {
     ucs_relaxed_add(&node->slot->keys[device], 1);

@@ -32,7 +32,8 @@ int ucs_rcache_pred_limit_refused(ucs_rcache_pred_limit_t *limit, uint64_t keys,
     uint64_t old     = ucs_relaxed_load(&limit->keys);
     uint64_t pause   = ucs_relaxed_load(&limit->pause);
 
-    if ((old != 0) && ((keys >= old) || (now < lowered + EPOCH))) {
+    if ((ucs_relaxed_load(&limit->fixed) != 0) ||
+        ((old != 0) && ((keys >= old) || (now < lowered + EPOCH)))) {
         return 0;
     }
 
@@ -67,11 +68,18 @@ void ucs_rcache_pred_limit_forget(ucs_rcache_pred_limit_t *limit)
 {
     ucs_relaxed_store(&limit->keys, 0);
     ucs_relaxed_store(&limit->pause, 0);
+    ucs_relaxed_store(&limit->fixed, 0);
+}
+
+void ucs_rcache_pred_limit_fix(ucs_rcache_pred_limit_t *limit, uint64_t keys)
+{
+    ucs_relaxed_store(&limit->fixed, keys);
 }
 
 uint64_t ucs_rcache_pred_limit_get(const ucs_rcache_pred_limit_t *limit)
 {
-    uint64_t keys = ucs_relaxed_load(&limit->keys);
+    uint64_t fixed = ucs_relaxed_load(&limit->fixed);
+    uint64_t keys  = ucs_relaxed_load(&limit->keys);
 
-    return (keys == 0) ? UINT64_MAX : (keys - (keys / FREE_PART));
+    return (fixed != 0) ? fixed : (keys == 0) ? UINT64_MAX : (keys - (keys / FREE_PART));
 }

@@ -35,6 +35,8 @@ typedef struct ucs_rcache_pred_limit {
     _Atomic(uint64_t) lowered;   /**< When keys was last set by a refusal */
     _Atomic(uint64_t) next_rise; /**< When keys may rise next */
     _Atomic(uint64_t) pause;     /**< From one rise to the next, ns */
+    _Atomic(uint64_t) fixed;     /**< Not 0: the user says how many keys there may be, and
+                                      nothing is learned */
 } ucs_rcache_pred_limit_t;
 
 
@@ -51,7 +53,10 @@ int ucs_rcache_pred_limit_refused(ucs_rcache_pred_limit_t *limit, uint64_t keys,
 /** A process lacks keys: raise the limit, if a rise is due. */
 void ucs_rcache_pred_limit_lack(ucs_rcache_pred_limit_t *limit, uint64_t now);
 
-/** Forget what was learned. */
+/** Set how many keys there may be at a time, instead of learning it. */
+void ucs_rcache_pred_limit_fix(ucs_rcache_pred_limit_t *limit, uint64_t keys);
+
+/** Forget what was learned, and that the number was set. */
 void ucs_rcache_pred_limit_forget(ucs_rcache_pred_limit_t *limit);
 
 /** @return how many keys there may be at a time; UINT64_MAX if nothing was learned. */

@@ -182,6 +182,11 @@ typedef struct ucs_rcache_pred_node_keys {
  *          if there are too many. */
 unsigned ucs_rcache_pred_node_device(ucs_rcache_pred_node_t *node, uint64_t name);
 
+/** Set how many keys the processes of the job may have at a time, instead of learning
+ *  it. The last process that does so decides for all of them. */
+void ucs_rcache_pred_node_fix_keys(ucs_rcache_pred_node_t *node, unsigned device,
+                                   uint64_t keys);
+
 /** Count a registration that there is now, or is no more. */
 void ucs_rcache_pred_node_key_taken(ucs_rcache_pred_node_t *node, unsigned device);
 void ucs_rcache_pred_node_key_given(ucs_rcache_pred_node_t *node, unsigned device);

@@ -248,6 +248,9 @@ void ucs_rcache_pred_domain_limit(ucs_rcache_pred_domain_t *domain,
     domain->device = (limits->node == NULL) ?
                      UCS_RCACHE_PRED_NODE_DEVICES :
                      ucs_rcache_pred_node_device(limits->node, limits->device);
+    if (pred_counts_keys(domain) && (limits->keys > 0)) {
+        ucs_rcache_pred_node_fix_keys(limits->node, domain->device, limits->keys);
+    }
 }
 
 unsigned

@@ -392,6 +392,8 @@ typedef struct ucs_rcache_pred_limits {
                                   to last as long as the domain; NULL: nowhere */
     uint64_t device;         /**< Name of the device there, see @ref
                                   ucs_rcache_pred_node_device */
+    uint64_t keys;           /**< How many keys of it the processes may have; 0: as
+                                  many as refusals tell */
 } ucs_rcache_pred_limits_t;
 
 

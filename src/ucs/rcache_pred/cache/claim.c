@@ -134,8 +134,8 @@ static void learn_limit(const ucs_rcache_pred_domain_t *domain)
         ucs_rcache_pred_node_key_refused(domain->limits.node, domain->device,
                                          ucs_monotonic_ns(), &keys)) {
         ucs_warn("%s has no more keys: it refused a registration beside %" PRIu64
-                 " of %u processes. They keep %" PRIu64 " at a time from now on. See "
-                 "'Keys' in ucx_predreg(7)", domain->name, keys.keys, keys.procs,
+                 " of %u processes. They keep %" PRIu64 " at a time from now on, see "
+                 "UCX_RCACHE_PRED_KEYS in ucx_predreg(7)", domain->name, keys.keys, keys.procs,
                  keys.limit);
     }
 }

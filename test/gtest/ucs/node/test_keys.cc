@@ -196,6 +196,19 @@ TEST_F(test_keys, limit_rises_once_a_pause_and_on_need_alone)
     EXPECT_EQ(3301u - 165, ucs_rcache_pred_limit_get(&limit));
 }
 
+TEST_F(test_keys, user_sets_the_limit)
+{
+    ucs_rcache_pred_limit_t limit = {};
+
+    ucs_rcache_pred_limit_fix(&limit, 100);
+    EXPECT_EQ(100u, ucs_rcache_pred_limit_get(&limit));
+    EXPECT_FALSE(ucs_rcache_pred_limit_refused(&limit, 50, SEC));
+    ucs_rcache_pred_limit_lack(&limit, 100 * SEC);
+    EXPECT_EQ(100u, ucs_rcache_pred_limit_get(&limit));
+    ucs_rcache_pred_limit_forget(&limit);
+    EXPECT_EQ(UINT64_MAX, ucs_rcache_pred_limit_get(&limit));
+}
+
 /* Ranks that lack keys: each gets its share, the device has few left, and refusals become
  * rare. One rank reports the first one */
 TEST_F(test_keys, many_ranks_share_what_there_is)

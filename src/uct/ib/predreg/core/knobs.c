@@ -127,6 +127,14 @@ const uct_predreg_knob_t uct_predreg_knob_table[] = {
      "As MAX_REGIONS, for all processes of this user on a node together."),
      .min = UCT_PREDREG_MIN_REGIONS, .max = ULONG_MAX},
 
+    {ROW(&uct_predreg_knob_number, "KEYS", "0", keys,
+     "How many registrations of a device all processes of the job on a node\n"
+     "should have at a time: buffers that are needed later give way, and buffers\n"
+     "beside each other are registered together. What cannot give way may exceed\n"
+     "it. 0: as many as turn out to be possible when the device refuses one.\n"
+     "inf: any number, whatever the device refuses."),
+     .min = 0, .max = ULONG_MAX},
+
     {ROW(&uct_predreg_knob_bool, "EAGER", "n", eager,
      "Send small buffers that a program sends again and again without copying\n"
      "them into memory of UCX: they are registered where that pays, which\n"

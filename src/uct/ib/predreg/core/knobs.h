@@ -160,6 +160,9 @@ typedef struct uct_predreg_knobs {
     unsigned long max_regions;      /**< Bound of the process; ULONG_MAX: none */
     size_t        node_max_pinned;  /**< Bound of the node, as max_pinned */
     unsigned long node_max_regions; /**< Bound of the node, as max_regions */
+    unsigned long keys;             /**< Keys of a device that the processes of the job on
+                                         the node may have; 0: as many as refusals tell;
+                                         ULONG_MAX: any number, and nothing is learned */
     int      pieces;        /**< Whether to register in pieces where pieces are faster */
     int      eager;         /**< Whether small sends from often reused buffers go out
                                  without the copy */

@@ -148,12 +148,14 @@ static uint64_t device_number(const char *name)
  * the keys of its device together with the other processes of the job */
 static void domain_limit(const uct_predreg_domain_t *domain)
 {
+    unsigned long keys                    = domain->core->knobs.keys;
     const ucs_rcache_pred_limits_t limits = {
         .max_bytes     = domain->settings.max_bytes,
         .max_regions   = domain->settings.max_regions,
         .keeps_at_fork = !domain->settings.purge_on_fork,
-        .node          = uct_predreg_node(),
-        .device        = device_number(domain->name)
+        .node          = (keys == ULONG_MAX) ? NULL : uct_predreg_node(),
+        .device        = device_number(domain->name),
+        .keys          = keys
     };
 
     ucs_rcache_pred_domain_limit(domain->cache, &limits);
