@@ -50,6 +50,9 @@ static void collect(void *arg, ucs_rcache_pred_live_state_t *record)
     record->snapshot.stats.hits          = uses / 2;
     record->snapshot.stats.bytes_now     = 8 * MIB;
     record->snapshot.stats.bytes_peak    = 16 * MIB;
+    record->snapshot.keys_now            = 12;
+    record->snapshot.keys_peak           = 34;
+    record->snapshot.keys_limit          = UINT64_MAX;
     record->snapshot.stats.duration      = uses * 10000000;
     record->snapshot.stats.time_critical = uses * 1000000;
     record->time                         = ucs_monotonic_ns();

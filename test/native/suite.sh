@@ -75,7 +75,8 @@ keys()
 }
 
 # learns KEYS COMMAND...: a job beside an adapter of so many keys, a rank of which says so
-# once, and which finds most of its buffers registered all the same
+# once, whose ranks all know the limit in the end, and which finds most of its buffers
+# registered all the same
 learns()
 {
     keys "$@" > "$work/learns" 2>&1 || { cat "$work/learns"; return 1; }
@@ -83,9 +84,11 @@ learns()
         echo "not said once: $(grep -c 'has no more keys' "$work/learns") times"
         return 1
     }
-    awk "$value"'
+    awk -v keys="${1%,*}" "$value"'
         { hits += value("hits"); uses += value("uses") }
-        END { print hits, "of", uses, "uses are hits"; exit hits < 0.6 * uses }' \
+        !value("keys_limit") || !value("keys_peak") || value("keys_peak") > keys {
+            print; exit bad = 1 }
+        END { print hits, "of", uses, "uses are hits"; exit bad || hits < 0.6 * uses }' \
         "$work/summary"
 }
 

@@ -136,3 +136,29 @@ void ucs_rcache_pred_node_get_keys(const ucs_rcache_pred_node_t *node, unsigned 
     keys->procs = sum_keys(node, device, &keys->keys);
     keys->limit = ucs_rcache_pred_limit_get(&node->shm->devices[device].limit);
 }
+
+int ucs_rcache_pred_node_get_scarce_keys(const ucs_rcache_pred_node_t *node,
+                                         ucs_rcache_pred_node_keys_t *keys)
+{
+    uint64_t devices = atomic_load(&node->slot->devices);
+    uint64_t least   = UINT64_MAX;
+    unsigned scarce  = 0;
+    uint64_t limit;
+    unsigned i;
+
+    ucs_for_each_bit(i, devices) {
+        limit = ucs_rcache_pred_limit_get(&node->shm->devices[i].limit);
+        if (limit < least) {
+            least  = limit;
+            scarce = i;
+        }
+    }
+
+    if (least == UINT64_MAX) {
+        return 0;
+    }
+
+    ucs_rcache_pred_node_get_keys(node, scarce, keys);
+    keys->limit = least;
+    return 1;
+}

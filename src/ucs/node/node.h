@@ -210,6 +210,12 @@ int ucs_rcache_pred_node_key_refused(ucs_rcache_pred_node_t *node, unsigned devi
 void ucs_rcache_pred_node_get_keys(const ucs_rcache_pred_node_t *node, unsigned device,
                                    ucs_rcache_pred_node_keys_t *keys);
 
+/** Get the keys of that device of this process which has the least limit. Takes no longer
+ *  than looking at the devices, if none of them has a limit.
+ *  @return whether one of them has a limit. */
+int ucs_rcache_pred_node_get_scarce_keys(const ucs_rcache_pred_node_t *node,
+                                         ucs_rcache_pred_node_keys_t *keys);
+
 
 /** The part of an idle processor that counts for a helper if the sibling, the
  *  other hardware thread of the core, is busy: a busy helper would slow down

@@ -76,6 +76,9 @@ const ucs_rcache_pred_counter_t ucs_rcache_pred_counters[] = {
     STAT(pieces, COUNT),
     STAT(regions_now, COUNT),
     STAT(regions_peak, COUNT),
+    COUNTER("keys_now", COUNT, keys_now, 1, 0),
+    COUNTER("keys_peak", COUNT, keys_peak, 1, 0),
+    COUNTER("keys_limit", LIMIT, keys_limit, 1, 0),
     SUBSYSTEM("cache", "cache_bytes_now", CACHE),
     SUBSYSTEM("eager", "eager_bytes_now", EAGER),
     SUBSYSTEM("arena", "arena_bytes", ARENA),
@@ -111,6 +114,11 @@ int
 ucs_rcache_pred_counter_is_known(const ucs_rcache_pred_counter_t *counter,
                                  const ucs_rcache_pred_snapshot_t *snapshot)
 {
+    if ((counter->unit == UCS_RCACHE_PRED_UNIT_LIMIT) &&
+        (ucs_rcache_pred_counter_get(counter, snapshot, 0) == UINT64_MAX)) {
+        return 0;
+    }
+
     return counter->always ||
            (snapshot->policy != UCS_RCACHE_PRED_POLICY_LEAVE_PINNED);
 }

@@ -48,6 +48,15 @@ typedef struct ucs_rcache_pred_snapshot {
     uint64_t                kernel_pinned; /**< Most bytes that the kernel has
                                                 counted as pinned, whenever its
                                                 count was read */
+    uint64_t                keys_now;      /**< Registrations now, each of which takes a
+                                                key of its device: of all subsystems, of
+                                                UCX's own pools and of kept memory */
+    uint64_t                keys_peak;     /**< Largest value that keys_now has had */
+    uint64_t                keys_limit;    /**< How many keys the processes of the job on
+                                                this node may have, by what they have
+                                                learned of the process's devices or the
+                                                user says: the least of these numbers.
+                                                UINT64_MAX: no device has refused a key */
     uint64_t                helper_cpu;    /**< Processor time of the helper
                                                 thread, ns */
     uint64_t                eager_sends;   /**< Small sends that the library has
@@ -79,6 +88,8 @@ typedef struct ucs_rcache_pred_snapshot {
 
 typedef enum {
     UCS_RCACHE_PRED_UNIT_COUNT,
+    UCS_RCACHE_PRED_UNIT_LIMIT, /**< A count that is not known as long as it is
+                                     UINT64_MAX */
     UCS_RCACHE_PRED_UNIT_BYTES,
     UCS_RCACHE_PRED_UNIT_NSEC,
     UCS_RCACHE_PRED_UNIT_LAST
@@ -101,7 +112,7 @@ extern const ucs_rcache_pred_counter_t ucs_rcache_pred_counters[];
 
 /** @return whether the snapshot has a value of the counter. Under leave-pinned
  *          most counters are not known, since UCX's own cache registers memory and
- *          does not tell how much. */
+ *          does not tell how much. A limit is known if there is one. */
 int
 ucs_rcache_pred_counter_is_known(const ucs_rcache_pred_counter_t *counter,
                                  const ucs_rcache_pred_snapshot_t *snapshot);

@@ -75,6 +75,7 @@ protected:
         state.snapshot.policy = UCS_RCACHE_PRED_POLICY_PREDICT;
         state.snapshot.mode   = UCS_RCACHE_PRED_MODE_THREAD;
         state.node_max_bytes  = UINT64_MAX;
+        state.snapshot.keys_limit = UINT64_MAX;
         state.time            = ucs_monotonic_ns();
         strcpy(state.command, "program");
         return state;

@@ -172,7 +172,11 @@ static const char *cell_budget(char *cell,
     _column(8, "FIREHOSE", 0, \
             BYTES(stats.subsystems[UCS_RCACHE_PRED_SUBSYSTEM_FIREHOSE].bytes_now)) \
     _column(6, "FHHIT%", 1, \
-            cell_percent(cell, now->firehose_hits, now->firehose_requests))
+            cell_percent(cell, now->firehose_hits, now->firehose_requests)) \
+    _column(5, "KEYS", 0, COUNT(keys_now)) \
+    _column(5, "KPEAK", 0, COUNT(keys_peak)) \
+    _column(6, "KLIMIT", 0, \
+            cell_known(cell, now->keys_limit != UINT64_MAX, 0, now->keys_limit))
 
 void predreg_stat_header(ucs_string_buffer_t *line)
 {

@@ -117,6 +117,32 @@ TEST_F(test_keys, of_all_processes_are_summed_by_device)
     EXPECT_EQ(1u, get(a, mine).procs);
 }
 
+/* A process shows the device that has the least keys for it */
+TEST_F(test_keys, of_the_scarcest_device)
+{
+    auto a = join(), b = join();
+    unsigned first  = ucs_rcache_pred_node_device(a, 1);
+    unsigned second = ucs_rcache_pred_node_device(a, 2);
+    unsigned others = ucs_rcache_pred_node_device(b, 3);
+    ucs_rcache_pred_node_keys_t keys;
+
+    ucs_rcache_pred_node_device(b, 2);
+    EXPECT_FALSE(ucs_rcache_pred_node_get_scarce_keys(a, &keys));
+    for (unsigned device : {first, second, others}) {
+        for (unsigned i = 0; i < 40 / (device + 1); ++i) {
+            ucs_rcache_pred_node_key_taken(b, device);
+        }
+        ucs_rcache_pred_node_key_refused(b, device, SEC, &keys);
+    }
+
+    ASSERT_TRUE(ucs_rcache_pred_node_get_scarce_keys(a, &keys));
+    EXPECT_EQ(19u, keys.limit);
+    EXPECT_EQ(20u, keys.keys);
+    EXPECT_EQ(2u, keys.procs);
+    ASSERT_TRUE(ucs_rcache_pred_node_get_scarce_keys(b, &keys));
+    EXPECT_EQ(13u, keys.keys) << "which the other one does not use";
+}
+
 TEST_F(test_keys, another_job_gets_an_entry_that_nobody_uses)
 {
     auto stays = join();

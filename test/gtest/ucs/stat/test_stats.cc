@@ -193,6 +193,18 @@ TEST_F(test_stats, unknown_is_null)
               counters());
 }
 
+/* A limit that nobody has learned is no number */
+TEST_F(test_stats, limits)
+{
+    m_snapshot.keys_limit = 1000;
+    EXPECT_EQ("1000", member("keys_limit"));
+    EXPECT_EQ(1000u, counters().at("keys_limit"));
+    m_snapshot.keys_limit = UINT64_MAX;
+    EXPECT_EQ("null", member("keys_limit"));
+    EXPECT_EQ(0u, counters().count("keys_limit"));
+    EXPECT_EQ(1u, counters().count("keys_peak"));
+}
+
 TEST_F(test_stats, names_in_traces)
 {
     std::map<std::string, uint64_t> found;

@@ -137,6 +137,11 @@ struct uct_predreg_core {
                                                  all pools. Written by
                                                  foreign.c */
     _Atomic(uint64_t)         kernel_pinned; /**< Largest VmPin seen, bytes */
+    _Atomic(uint64_t)         keys_now;      /**< Registrations in managed domains
+                                                 now, whoever asked for them. Written
+                                                 by md/domain.c, in the thread that
+                                                 registers */
+    _Atomic(uint64_t)         keys_peak;     /**< Most of these at a time; likewise */
 };
 
 /** Initialises the state of a new process. */

@@ -267,6 +267,19 @@ static void pass_end(uct_predreg_domain_t *domain, int is_quiet)
     uct_predreg_domain_leave(domain);
 }
 
+/* Count a registration of a managed domain: all of them pass here, the cache's as well as
+ * those of UCX's pools, of kept memory and of the add-ons */
+static void count_key(const uct_predreg_domain_t *domain)
+{
+    uct_predreg_core_t *core = domain->core;
+    uint64_t now;
+
+    if (domain->cache != NULL) {
+        now = ucs_relaxed_add(&core->keys_now, 1) + 1;
+        ucs_relaxed_raise(&core->keys_peak, now);
+    }
+}
+
 ucs_status_t uct_predreg_pass_mem_reg(uct_predreg_domain_t *domain,
                                       void *address, size_t length,
                                       unsigned flags, uct_mem_h *memh_p)
@@ -279,6 +292,9 @@ ucs_status_t uct_predreg_pass_mem_reg(uct_predreg_domain_t *domain,
     status = core->compat->mem_reg(&core->real, domain->md, address, length,
                                    flags, memh_p);
     pass_end(domain, is_quiet);
+    if (status == UCS_OK) {
+        count_key(domain);
+    }
     return status;
 }
 
@@ -295,6 +311,9 @@ ucs_status_t uct_predreg_pass_mem_reg_v2(uct_predreg_domain_t *domain,
     status = core->real.uct_md_mem_reg_v2(domain->md, address, length, params,
                                           memh_p);
     pass_end(domain, is_quiet);
+    if (status == UCS_OK) {
+        count_key(domain);
+    }
     return status;
 }
 
@@ -327,6 +346,9 @@ uct_predreg_pass_mem_dereg(uct_predreg_domain_t *domain,
     uct_predreg_domain_enter(domain);
     status = domain->core->real.uct_md_mem_dereg_v2(domain->md, params);
     uct_predreg_domain_leave(domain);
+    if ((status == UCS_OK) && (domain->cache != NULL)) {
+        ucs_relaxed_sub(&domain->core->keys_now, 1);
+    }
     return status;
 }
 

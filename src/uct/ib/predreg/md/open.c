@@ -172,10 +172,6 @@ static void domain_add(uct_predreg_core_t *core, uct_md_h md, const char *name,
         return;
     }
 
-    if (core->num_opened == 0) {
-        uct_predreg_live_start(core);
-    }
-
     ucs_strncpy_safe(domain->name, name, sizeof(domain->name));
     domain->number = core->num_opened;
     uct_predreg_settings_of(core->settings, core->num_settings,
@@ -195,6 +191,10 @@ static void domain_add(uct_predreg_core_t *core, uct_md_h md, const char *name,
         uct_predreg_addons_call(core, observe, core);
     }
     uct_predreg_addons_call(core, domain_opened, core, domain, facts->component);
+    if (core->num_opened == 0) {
+        /* From here on other threads take snapshots, and look at the node for that */
+        uct_predreg_live_start(core);
+    }
     ++core->num_opened;
 
     uct_predreg_domain_add(domain);

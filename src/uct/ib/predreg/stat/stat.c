@@ -15,6 +15,17 @@
 #include <string.h>
 
 
+/* @return how many keys the processes of the job may have, as far as they have learned;
+ *         UINT64_MAX: as many as they need */
+static uint64_t keys_limit(void)
+{
+    const ucs_rcache_pred_node_t *node = uct_predreg_node();
+    ucs_rcache_pred_node_keys_t keys;
+
+    return ((node != NULL) && ucs_rcache_pred_node_get_scarce_keys(node, &keys)) ?
+           keys.limit : UINT64_MAX;
+}
+
 void uct_predreg_snapshot(uct_predreg_core_t *core,
                           ucs_rcache_pred_snapshot_t *snapshot)
 {
@@ -24,9 +35,12 @@ void uct_predreg_snapshot(uct_predreg_core_t *core,
     snapshot->rank   = core->rank;
     snapshot->pid    = core->pid;
     snapshot->policy = uct_predreg_policy(core);
-    /* Relaxed: nobody reads other data by these numbers of bytes */
+    /* Relaxed: nobody reads other data by these numbers */
     snapshot->pool_bytes    = ucs_relaxed_load(&core->pool_bytes);
     snapshot->kernel_pinned = ucs_relaxed_load(&core->kernel_pinned);
+    snapshot->keys_now      = ucs_relaxed_load(&core->keys_now);
+    snapshot->keys_peak     = ucs_relaxed_load(&core->keys_peak);
+    snapshot->keys_limit    = keys_limit();
     uct_predreg_addons_call(core, count, core, snapshot);
     if (pred == NULL) {
         snapshot->stats.uses = uct_predreg_num_passed(core);

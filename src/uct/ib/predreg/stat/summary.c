@@ -68,6 +68,16 @@ static void format_budget(const ucs_rcache_pred_snapshot_t *snapshot,
     }
 }
 
+/* Append the limit of keys, if one was learned */
+static void format_keys_limit(const ucs_rcache_pred_snapshot_t *snapshot,
+                              ucs_string_buffer_t *strb)
+{
+    if (snapshot->keys_limit != UINT64_MAX) {
+        ucs_string_buffer_appendf(strb, ", keys that the job may have %lu",
+                                  snapshot->keys_limit);
+    }
+}
+
 /* Append the arena's counters, if there was an arena */
 static void format_arena(const ucs_rcache_pred_snapshot_t *snapshot,
                          ucs_string_buffer_t *strb)
@@ -125,17 +135,19 @@ static void format_text(const ucs_rcache_pred_snapshot_t *snapshot,
             strb,
             "%s, uses %lu, hits %lu (%.1f %%), late %lu, early %lu, wasted "
             "%lu, refused %lu, registered MiB now %.1f peak %.1f average %.1f, "
-            "critical-path registrations %lu, critical path %.3f ms, helper %s, "
-            "rounds %lu, CPU %.3f ms",
+            "keys now %lu peak %lu, critical-path registrations %lu, critical path "
+            "%.3f ms, helper %s, rounds %lu, CPU %.3f ms",
             ucs_rcache_pred_policy_names[snapshot->policy], stats->uses,
             stats->hits, percent(stats->hits, stats->uses), stats->late,
             stats->early, stats->wasted, stats->refused,
             stats->bytes_now / MIB, stats->bytes_peak / MIB,
-            stats->bytes_avg / MIB, stats->regs_critical,
+            stats->bytes_avg / MIB, snapshot->keys_now, snapshot->keys_peak,
+            stats->regs_critical,
             stats->time_critical / NSEC_PER_MSEC,
             ucs_rcache_pred_mode_names[snapshot->mode], stats->helper_rounds,
             snapshot->helper_cpu / NSEC_PER_MSEC);
     format_budget(snapshot, strb);
+    format_keys_limit(snapshot, strb);
     format_arena(snapshot, strb);
     format_firehose(snapshot, strb);
     if (snapshot->eager_sends > 0) {

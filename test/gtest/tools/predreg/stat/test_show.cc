@@ -37,6 +37,8 @@ protected:
         stats().early                        = 5;
         stats().wasted                       = 6;
         stats().refused                      = 7;
+        m_proc.state.snapshot.keys_now        = 12;
+        m_proc.state.snapshot.keys_peak       = 34;
         m_proc.state.snapshot.arena_committed = 64 << 20;
         m_proc.state.snapshot.arena_answered  = 8;
         m_proc.state.snapshot.firehose_requests = 40;
@@ -100,6 +102,7 @@ TEST_F(test_stat_show, row_of_the_whole_run) {
         {"RANK", "3"},      {"PID", "42"},      {"POLICY", "predict"},
         {"HELPER", "thread"}, {"NOW", "1.5K"},  {"PEAK", "1.0M"},
         {"AVG", "999B"},    {"PINNED", "4.0K"}, {"USES/S", "10"},
+        {"KEYS", "12"},     {"KPEAK", "34"},    {"KLIMIT", "-"},
         {"HIT%", "75.0"},   {"LATE", "4"},      {"EARLY", "5"},
         {"WASTED", "6"},    {"REFUSED", "7"},   {"CRIT%", "10.0"},
         {"BUDGET%", "1"},   {"SPENT%", "1.0"},  {"SPENT,S", "0.100"},
@@ -179,12 +182,17 @@ TEST_F(test_stat_show, row_without_numbers) {
     }
 }
 
+TEST_F(test_stat_show, row_of_a_learned_limit) {
+    m_proc.state.snapshot.keys_limit = 100;
+    EXPECT_EQ("100", row()["KLIMIT"]);
+}
+
 TEST_F(test_stat_show, row_under_leave_pinned) {
     m_proc.state.snapshot.policy = UCS_RCACHE_PRED_POLICY_LEAVE_PINNED;
 
     auto found = row();
-    for (const char *name : {"HELPER", "NOW", "PEAK", "AVG", "HIT%", "LATE",
-                             "EARLY", "WASTED", "REFUSED", "CRIT%", "BUDGET%",
+    for (const char *name : {"HELPER", "NOW", "PEAK", "AVG", "KEYS", "KPEAK",
+                             "KLIMIT", "HIT%", "LATE", "EARLY", "WASTED", "REFUSED", "CRIT%", "BUDGET%",
                              "SPENT%", "SPENT,S", "CPU%", "ARENA",
                              "ANSWERED"}) {
         EXPECT_EQ("-", found[name]) << name;

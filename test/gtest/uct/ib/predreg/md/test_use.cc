@@ -46,8 +46,54 @@ protected:
         return snapshot.pool_bytes;
     }
 
+    static ucs_rcache_pred_snapshot_t snapshot()
+    {
+        ucs_rcache_pred_snapshot_t snapshot;
+
+        uct_predreg_snapshot(test_core_state(), &snapshot);
+        return snapshot;
+    }
+
     ucs_rcache_pred_idle_t m_idle = {};
 };
+
+TEST_F(test_md_use, keys_are_counted_whoever_asks_for_them) {
+    set("POLICY", "on-demand");
+    uct_md_h first = open(1), second = open(2);
+
+    uct_mem_h send = reg(first, SEND), pool = reg(second, POOL);
+    EXPECT_EQ(2u, snapshot().keys_now);
+
+    m_refuse = 2; /* It is tried quietly at first */
+    reg(first, POOL, UCT_PREDREG_PURPOSE_MESSAGE, UCS_ERR_IO_ERROR);
+    log_watch::take();
+    EXPECT_EQ(2u, snapshot().keys_now);
+
+    /* The helper is not needed: what ends is deregistered at once */
+    dereg(first, send);
+    EXPECT_EQ(1u, snapshot().keys_now);
+
+    uct_md_mem_dereg_params_t params = {};
+    params.field_mask                = UCT_MD_MEM_DEREG_FIELD_MEMH;
+    params.memh                      = pool;
+    m_keep                           = 1;
+    EXPECT_EQ(UCS_ERR_BUSY, uct_predreg_mem_dereg(domain(second), &params));
+    EXPECT_EQ(1u, snapshot().keys_now);
+    dereg(second, pool);
+    EXPECT_EQ(0u, snapshot().keys_now);
+    EXPECT_EQ(2u, snapshot().keys_peak);
+}
+
+/* A process that nobody has refused a key knows no limit; all processes of the job learn
+ * of a refusal */
+TEST_F(test_md_use, the_limit_of_keys_is_that_of_the_device) {
+    ucs_rcache_pred_node_keys_t keys;
+
+    open();
+    EXPECT_EQ(UINT64_MAX, snapshot().keys_limit);
+    ASSERT_NE(nullptr, uct_predreg_node());
+    EXPECT_FALSE(ucs_rcache_pred_node_get_scarce_keys(uct_predreg_node(), &keys));
+}
 
 TEST_F(test_md_use, it_is_registered_with_the_domain) {
     uct_md_h md    = open();

@@ -27,6 +27,7 @@ protected:
         m_snapshot.rank               = 3;
         m_snapshot.policy             = UCS_RCACHE_PRED_POLICY_PREDICT;
         m_snapshot.budget             = 1;
+        m_snapshot.keys_limit         = UINT64_MAX;
         m_snapshot.stats.duration     = 20000000000ul;
         m_snapshot.stats.budget_spent = 150000000;
         m_snapshot.stats.budget_time  = 20000000000ul;
@@ -62,6 +63,16 @@ TEST_F(test_summary, settings_of_the_cache_of_ucx)
 {
     m_settings = "UCX_RCACHE_MAX_SIZE=16M";
     expect_end(" s (0.75 %), of UCX's cache UCX_RCACHE_MAX_SIZE=16M\n");
+}
+
+TEST_F(test_summary, keys)
+{
+    m_snapshot.keys_now  = 12;
+    m_snapshot.keys_peak = 34;
+    EXPECT_NE(std::string::npos, text().find(", keys now 12 peak 34, critical-path "));
+    expect_end(" s (0.75 %)\n");
+    m_snapshot.keys_limit = 1000;
+    expect_end(" s (0.75 %), keys that the job may have 1000\n");
 }
 
 TEST_F(test_summary, budget)
