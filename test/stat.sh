@@ -84,7 +84,7 @@ grows leave
 start plain
 sleep 0.3
 expect 0 "^ +3 +$pid predict +thread +8.0M 16.0M" "$command" stat $pid
-expect 0 '^[0-9:]+  1 process, 8.0M registered, 0B pinned$' "$command" stat $pid
+expect 0 '^[0-9:]+  1 process, 8.0M registered, 0B pinned, 12 keys$' "$command" stat $pid
 # The rate of the second table is that of the time between them
 expect 0 liveproc "$command" stat --interval 0.5 --count 2 $pid $pid
 rate=$("$command" stat --interval 0.5 --count 2 $pid |

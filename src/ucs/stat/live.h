@@ -56,6 +56,10 @@ typedef struct ucs_rcache_pred_live_state {
     uint64_t                   node_max_bytes; /**< The bound of the node on
                                                     bytes. UINT64_MAX: there is
                                                     none, and node_bytes is 0 */
+    uint64_t                   node_keys; /**< Keys that the cache of all processes of
+                                               the job on the node has, of the device with
+                                               the limit snapshot.keys_limit; 0 if there
+                                               is no limit */
     char                       command[UCS_RCACHE_PRED_LIVE_COMMAND];
 } ucs_rcache_pred_live_state_t;
 

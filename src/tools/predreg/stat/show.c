@@ -208,8 +208,10 @@ void predreg_stat_title(const predreg_stat_proc_t *procs, unsigned num_procs,
                         ucs_string_buffer_t *line)
 {
     const ucs_rcache_pred_live_state_t *bound = NULL;
+    const ucs_rcache_pred_live_state_t *limit = NULL;
     uint64_t registered                        = 0;
     uint64_t pinned                            = 0;
+    uint64_t keys                              = 0;
     int known                                  = 0;
     char cell[CELL_SIZE];
     unsigned i;
@@ -219,9 +221,14 @@ void predreg_stat_title(const predreg_stat_proc_t *procs, unsigned num_procs,
         if (is_known(&procs[i])) {
             known       = 1;
             registered += procs[i].state.snapshot.stats.bytes_now;
+            keys       += procs[i].state.snapshot.keys_now;
         }
         if (procs[i].state.node_max_bytes != UINT64_MAX) {
             bound = &procs[i].state;
+        }
+        if (procs[i].state.snapshot.keys_limit <
+            ((limit == NULL) ? UINT64_MAX : limit->snapshot.keys_limit)) {
+            limit = &procs[i].state;
         }
     }
 
@@ -232,6 +239,13 @@ void predreg_stat_title(const predreg_stat_proc_t *procs, unsigned num_procs,
                                   cell_bytes(cell, registered));
     }
     ucs_string_buffer_appendf(line, ", %s pinned", cell_bytes(cell, pinned));
+    if (known) {
+        ucs_string_buffer_appendf(line, ", %lu keys", keys);
+    }
+    if (limit != NULL) {
+        ucs_string_buffer_appendf(line, ", %lu of a device's limit of %lu",
+                                  limit->node_keys, limit->snapshot.keys_limit);
+    }
     if (bound != NULL) {
         ucs_string_buffer_appendf(line, ", %s of the node's bound of",
                                   cell_bytes(cell, bound->node_bytes));
@@ -259,6 +273,11 @@ void predreg_stat_json(const predreg_stat_proc_t *proc, uint64_t time_ms,
     } else {
         JSON_UINT(state, node_bytes);
         JSON_UINT(state, node_max_bytes);
+    }
+    if (state->snapshot.keys_limit == UINT64_MAX) {
+        ucs_json_string(json, "node_keys", NULL);
+    } else {
+        JSON_UINT(state, node_keys);
     }
     JSON_STRING(state, command);
     ucs_json_end(json, '}');

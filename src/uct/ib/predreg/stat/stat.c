@@ -15,15 +15,17 @@
 #include <string.h>
 
 
-/* @return how many keys the processes of the job may have, as far as they have learned;
- *         UINT64_MAX: as many as they need */
-static uint64_t keys_limit(void)
+/* @return the keys of the job's processes on this node, of that device of this process
+ *         with the least limit; if no limit was learned, the limit is UINT64_MAX */
+static ucs_rcache_pred_node_keys_t scarce_keys(void)
 {
     const ucs_rcache_pred_node_t *node = uct_predreg_node();
-    ucs_rcache_pred_node_keys_t keys;
+    ucs_rcache_pred_node_keys_t keys   = {.limit = UINT64_MAX};
 
-    return ((node != NULL) && ucs_rcache_pred_node_get_scarce_keys(node, &keys)) ?
-           keys.limit : UINT64_MAX;
+    if (node != NULL) {
+        ucs_rcache_pred_node_get_scarce_keys(node, &keys);
+    }
+    return keys;
 }
 
 void uct_predreg_snapshot(uct_predreg_core_t *core,
@@ -40,7 +42,7 @@ void uct_predreg_snapshot(uct_predreg_core_t *core,
     snapshot->kernel_pinned = ucs_relaxed_load(&core->kernel_pinned);
     snapshot->keys_now      = ucs_relaxed_load(&core->keys_now);
     snapshot->keys_peak     = ucs_relaxed_load(&core->keys_peak);
-    snapshot->keys_limit    = keys_limit();
+    snapshot->keys_limit    = scarce_keys().limit;
     uct_predreg_addons_call(core, count, core, snapshot);
     if (pred == NULL) {
         snapshot->stats.uses = uct_predreg_num_passed(core);
@@ -82,6 +84,7 @@ static void collect(void *arg, ucs_rcache_pred_live_state_t *state)
     state->counting = ucs_relaxed_load(&core->num_managed) > 0;
     uct_predreg_snapshot(core, &state->snapshot);
     collect_node(core, state);
+    state->node_keys = scarce_keys().keys;
     strncpy(state->command, program_invocation_short_name,
             sizeof(state->command) - 1);
 }

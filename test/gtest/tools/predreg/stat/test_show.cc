@@ -219,16 +219,23 @@ TEST_F(test_stat_show, title) {
     std::vector<predreg_stat_proc_t> procs(2, m_proc);
 
     EXPECT_EQ("0 processes, 0B pinned", title({}));
-    EXPECT_EQ("1 process, 1.5K registered, 4.0K pinned", title({m_proc}));
-    EXPECT_EQ("2 processes, 3.0K registered, 8.0K pinned", title(procs));
+    EXPECT_EQ("1 process, 1.5K registered, 4.0K pinned, 12 keys", title({m_proc}));
+    EXPECT_EQ("2 processes, 3.0K registered, 8.0K pinned, 24 keys", title(procs));
 
     procs[0].state.snapshot.policy = UCS_RCACHE_PRED_POLICY_LEAVE_PINNED;
-    EXPECT_EQ("2 processes, 1.5K registered, 8.0K pinned", title(procs));
+    EXPECT_EQ("2 processes, 1.5K registered, 8.0K pinned, 12 keys", title(procs));
 
     procs[1].state.node_bytes     = 1048576;
     procs[1].state.node_max_bytes = 2097152;
-    EXPECT_EQ("2 processes, 1.5K registered, 8.0K pinned, 1.0M of the node's "
-              "bound of 2.0M", title(procs));
+    EXPECT_EQ("2 processes, 1.5K registered, 8.0K pinned, 12 keys, 1.0M of "
+              "the node's bound of 2.0M", title(procs));
+
+    procs[1].state.node_max_bytes      = UINT64_MAX;
+    procs[0].state.snapshot.keys_limit = 200;
+    procs[1].state.snapshot.keys_limit = 100;
+    procs[1].state.node_keys           = 90;
+    EXPECT_EQ("2 processes, 1.5K registered, 8.0K pinned, 12 keys, 90 of a "
+              "device's limit of 100", title(procs));
 }
 
 TEST_F(test_stat_show, json) {
@@ -243,13 +250,18 @@ TEST_F(test_stat_show, json) {
     EXPECT_EQ(0u, json().find("{\"time\":1700000000.042,\"")) << json();
     EXPECT_TRUE(contains(json(), ",\"age_seconds\":1.234567,"
                          "\"node_bytes\":null,\"node_max_bytes\":null,"
-                         "\"command\":\"a\\\"b\"}"))
+                         "\"node_keys\":null,\"command\":\"a\\\"b\"}"))
             << json();
     EXPECT_TRUE(contains(json(), "\"uses\":200"));
 
     m_proc.state.node_bytes     = 5;
     m_proc.state.node_max_bytes = 7;
     EXPECT_TRUE(contains(json(), ",\"node_bytes\":5,\"node_max_bytes\":7,"));
+
+    m_proc.state.node_keys           = 90;
+    m_proc.state.snapshot.keys_limit = 100;
+    EXPECT_TRUE(contains(json(), ",\"node_keys\":90,\"command\":"));
+    EXPECT_TRUE(contains(json(), ",\"keys_limit\":100,"));
 
     /* Whatever a program is called, it is JSON */
     strcpy(m_proc.state.command, "a\xff b");

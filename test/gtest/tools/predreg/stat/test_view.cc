@@ -136,7 +136,7 @@ TEST_F(test_stat_view, print) {
 
     print();
     EXPECT_TRUE(contains(m_output, "  2 processes, 0B registered, 24.0K "
-                         "pinned\n")) << m_output;
+                         "pinned, 0 keys\n")) << m_output;
     EXPECT_TRUE(contains(m_output, " one\n")) << m_output;
     EXPECT_TRUE(contains(m_output, " two\n")) << m_output;
     EXPECT_EQ("ucx_predreg: process 7: there is no such process\n", m_errors);
