@@ -285,6 +285,10 @@ static void write_findings(ucs_json_t *json, const report_data_t *report)
     JSON_UINT(findings, known_regions);
     ucs_json_real(json, "pool_bytes", findings->pools_known ?
                   (double)findings->pool_bytes : NAN);
+    ucs_json_real(json, "keys_peak", (findings->keys_peak > 0) ?
+                  (double)findings->keys_peak : NAN);
+    ucs_json_real(json, "keys_limit", (findings->keys_limit > 0) ?
+                  (double)findings->keys_limit : NAN);
     ucs_json_uint(json, "usual_pool_bytes", PREDREG_USUAL_POOLS);
     ucs_json_real(json, "time_limit", PREDREG_COSTS_PART);
     ucs_json_bool(json, "in_long_use",

@@ -145,6 +145,20 @@ static void add_pools(predreg_report_t *report,
     }
 }
 
+/* Add what the process has counted of its keys */
+static void add_keys(predreg_findings_t *findings, const ucs_rcache_trace_t *trace)
+{
+    uint64_t keys;
+
+    if (ucs_rcache_trace_get_counter(trace, "keys_peak", &keys)) {
+        findings->keys_peak = ucs_max(findings->keys_peak, keys);
+    }
+    if (ucs_rcache_trace_get_counter(trace, "keys_limit", &keys) &&
+        ((findings->keys_limit == 0) || (keys < findings->keys_limit))) {
+        findings->keys_limit = keys;
+    }
+}
+
 /* Add a rank's meta lines: the report keeps the lines of the first rank, and
  * whether other ranks differ */
 static void add_meta(predreg_report_t *report, const ucs_rcache_trace_t *trace)
@@ -247,6 +261,7 @@ ucs_status_t predreg_report_add(predreg_report_t *report,
     add_outcomes(&report->findings, input);
     add_evidence(report, input);
     add_pools(report, input->trace);
+    add_keys(&report->findings, input->trace);
     if ((report->num_ranks == 1) ||
         (pinned->pinned_avg_bytes >
          report->curves.curves[PREDREG_REPLAY_LEAVE_PINNED].average)) {

@@ -130,6 +130,10 @@ typedef struct predreg_findings {
     int               pools_known; /**< Whether a trace has pool_bytes */
     uint64_t          pool_bytes;  /**< Registered bytes of UCX's own pools,
                                         mean of the ranks with this number */
+    uint64_t          keys_peak;   /**< The most registrations at a time of a rank while
+                                        it was recorded; 0: not known */
+    uint64_t          keys_limit;  /**< The least number of keys of a device to which the
+                                        ranks of a node kept; 0: not known */
     unsigned          domains;     /**< The largest number of memory domains opened in
                                         a rank */
     uint64_t          events;      /**< Recorded events, all ranks */

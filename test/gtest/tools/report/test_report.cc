@@ -37,7 +37,7 @@ protected:
         std::vector<predreg_replay_site_t>   sites;
         std::vector<predreg_replay_result_t> results;
         ucs_rcache_trace_meta_t              meta[7];
-        ucs_rcache_trace_counter_t           counter;
+        ucs_rcache_trace_counter_t           counters[3];
         ucs_rcache_trace_site_t              site;
         ucs_rcache_trace_module_t            module;
         ucs_rcache_trace_t                   trace;
@@ -87,8 +87,8 @@ protected:
         r.trace.num_modules = 1;
         r.trace.num_events  = 5000;
 
-        r.counter             = {(char*)"pool_bytes", 66 * MB};
-        r.trace.counters      = &r.counter;
+        r.counters[0]         = {(char*)"pool_bytes", 66 * MB};
+        r.trace.counters      = r.counters;
         r.trace.num_counters  = 1;
     }
 
@@ -644,7 +644,7 @@ TEST_F(test_report_verdict, guessed_costs_under_leave_pinned)
 
 TEST_F(test_report_verdict, tiny_beside_pools)
 {
-    m_rank.counter.value                                 = 66 << 20;
+    m_rank.counters[0].value                                 = 66 << 20;
     result(PREDREG_REPLAY_LEAVE_PINNED).pinned_avg_bytes = 1 * MB;
     EXPECT_TRUE(contains(verdict(), "little beside what UCX registers for "
                                     "itself (66.0\u00a0MiB)"));
@@ -669,7 +669,7 @@ TEST_F(test_report_verdict, pools_that_are_not_known)
 /* None were said to be usual ones */
 TEST_F(test_report_verdict, no_pools)
 {
-    m_rank.counter.value = 0;
+    m_rank.counters[0].value = 0;
     for (auto &one : m_rank.results) {
         one.pinned_avg_bytes /= 100;
     }
@@ -862,6 +862,33 @@ TEST_F(test_report, json)
     }
     /* The page has the same */
     EXPECT_TRUE(contains(write(), "\"num_ranks\":1,\"advice\":{"));
+}
+
+/* The most of a rank, the least limit */
+TEST_F(test_report, keys)
+{
+    rank one, other;
+
+    fill(one);
+    ASSERT_EQ(UCS_OK, add(one));
+    EXPECT_TRUE(contains(write(true), "\"keys_peak\":null,\"keys_limit\":null,"));
+    EXPECT_FALSE(contains(write(), "takes a key of an adapter"));
+
+    fill(other, "1");
+    other.counters[1]        = {(char*)"keys_peak", 400};
+    other.trace.num_counters = 2;
+    ASSERT_EQ(UCS_OK, add(other));
+    EXPECT_TRUE(contains(write(true), "\"keys_peak\":400,\"keys_limit\":null,"));
+    EXPECT_TRUE(contains(write(), "up to 400 registrations at a time"));
+    EXPECT_FALSE(contains(write(), "kept to"));
+
+    fill(other, "2");
+    other.counters[1]        = {(char*)"keys_peak", 300};
+    other.counters[2]        = {(char*)"keys_limit", 950};
+    other.trace.num_counters = 3;
+    ASSERT_EQ(UCS_OK, add(other));
+    EXPECT_TRUE(contains(write(true), "\"keys_peak\":400,\"keys_limit\":950,"));
+    EXPECT_TRUE(contains(write(), "kept to 950 keys"));
 }
 
 TEST_F(test_report, out_of_memory)
