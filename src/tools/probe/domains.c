@@ -139,6 +139,7 @@ static void say_domain(const predreg_probe_ucx_t *ucx, uct_md_h md,
     registers = (attr.cap.flags & UCT_MD_FLAG_REG) != 0;
     needs     = (attr.cap.flags & UCT_MD_FLAG_NEED_MEMH) != 0;
     predreg_say("domain %s %s %d %d", component, name, registers, needs);
+    predreg_probe_verbs(name);
     if (registers && needs && is_chosen) {
         predreg_say("stage registering memory with %s", name);
         say_cost(ucx, md);

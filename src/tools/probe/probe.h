@@ -15,8 +15,8 @@ BEGIN_C_DECLS
 
 /** @file probe.h
  *
- * The parts of the probe: the UCX to be looked at (ucx.c), and its memory domains
- * (domains.c). The probe has a single thread.
+ * The parts of the probe: the UCX to be looked at (ucx.c), its memory domains
+ * (domains.c), and the libibverbs that it uses (verbs.c). The probe has a single thread.
  *
  * The probe tells its parent its findings in lines of words, through a descriptor. Each
  * line is written at once, so that it arrives even if the probe crashes later.
@@ -37,6 +37,9 @@ BEGIN_C_DECLS
  *                                   BYTES
  *   nocost TEXT                     of the domain said last: a failed registration,
  *                                   and why
+ *   keys NUMBER                     of the domain said last: the registrations that its
+ *                                   device says it can have (max_mr)
+ *   fork TEXT                       whether libibverbs protects memory at forks: on, off
  *   protocols VALUE                 UCX_PROTO_ENABLE for a program that reads UCP's
  *                                   configuration
  *   started                         from here on UCX is used as by a program
@@ -101,6 +104,10 @@ void predreg_probe_events(const predreg_probe_ucx_t *ucx);
  *  if the domain registers, its transports need the handles, and @a components has the
  *  name of its component, with a comma after each name. */
 void predreg_probe_domains(const predreg_probe_ucx_t *ucx, const char *components);
+
+/** Say how many registrations the RDMA device of this name can have, if there is one, and
+ *  whether libibverbs protects memory at forks, if UCX has loaded it. */
+void predreg_probe_verbs(const char *name);
 
 END_C_DECLS
 

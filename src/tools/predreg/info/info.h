@@ -11,6 +11,7 @@
 #include <uct/ib/predreg/core/knobs.h>
 
 #include <limits.h>
+#include <sys/types.h>
 
 BEGIN_C_DECLS
 
@@ -88,6 +89,15 @@ typedef struct {
     int      is_unlimited; /**< Whether CAP_IPC_LOCK lifts the limit */
     unsigned processors;   /**< Processors that a thread of a process here may use */
     unsigned managed;      /**< Processes of this user that have the library now */
+    unsigned long mappings; /**< The most mappings of one of these processes; 0: there
+                                 are no such processes */
+    unsigned long max_mappings; /**< vm.max_map_count; 0: not known */
+    unsigned long max_objects; /**< Registrations, queues and others of an RDMA device
+                                    that a control group may have together; 0: there is
+                                    no limit */
+    int      no_swap;      /**< Whether the system has no swap */
+    int      no_pressure;  /**< Whether the kernel does not tell how long processes wait
+                                for memory */
 } predreg_host_t;
 
 /**
@@ -97,6 +107,13 @@ typedef struct {
  *                       there is one.
  */
 void predreg_host_find(const char *launcher, predreg_host_t *host);
+
+/** Find the limits on mappings, objects of RDMA, and memory of this process.
+ *  @param [in] root  Folder with proc and sys: "" is the system's. */
+void predreg_host_find_limits(const char *root, predreg_host_t *host);
+
+/** @return the number of mappings of a process; 0: not known. */
+unsigned long predreg_host_mappings(const char *root, pid_t pid);
 
 /** Take the version from the output of a launcher: the first line with a digit. If the
  * first line of the output has no digit, the version begins with it. Pure.
@@ -135,6 +152,8 @@ typedef struct {
     char                 failure[PREDREG_PROBE_TEXT]; /**< Why the domain cannot be
                                                            opened; empty: it can be
                                                            opened */
+    unsigned long        max_mr;    /**< The most registrations of the device, as it
+                                         says; 0: not known */
     predreg_probe_cost_t small;
     predreg_probe_cost_t large;
     char                 no_cost[PREDREG_PROBE_TEXT]; /**< Why a registration failed;
@@ -159,6 +178,8 @@ typedef struct {
     char     events[PREDREG_PROBE_TEXT];  /**< PREDREG_PROBE_DELIVERED, or an error */
     predreg_probe_domain_t *domains;
     unsigned num_domains;
+    char     fork[16];            /**< Whether libibverbs protects memory at forks: "on",
+                                       "off"; empty: not known */
     char     protocols_alone[16]; /**< UCX_PROTO_ENABLE as UCP gets it without the
                                        library */
 

@@ -341,6 +341,57 @@ static void judge_limit(const predreg_facts_t *facts,
         (taken == 0) ? "" : taken_size);
 }
 
+/* @return whether libibverbs protects memory at forks. One before rdma-core 35 does not
+ * tell: then the variables do that ask for it */
+static int protects_forks(const predreg_facts_t *facts)
+{
+    const char *init = getenv("UCX_IB_FORK_INIT");
+
+    return (facts->probe.fork[0] != '\0') ? !strcmp(facts->probe.fork, "on") :
+           (getenv("RDMAV_FORK_SAFE") != NULL) || (getenv("IBV_FORK_SAFE") != NULL) ||
+           ((init != NULL) && !strcmp(init, "y"));
+}
+
+/* Judge what makes a registration dear, or scarce, besides the limit of locked memory */
+static void judge_registrations(const predreg_facts_t *facts,
+                                predreg_problems_t *problems)
+{
+    const predreg_host_t *host = &facts->host;
+
+    if (predreg_facts_num_managed(facts) == 0) {
+        return;
+    }
+
+    if (protects_forks(facts)) {
+        add(problems, 0, "set UCX_IB_FORK_INIT=n, and unset RDMAV_FORK_SAFE and "
+            "IBV_FORK_SAFE, for programs that do not fork; Linux 5.12 with rdma-core 35 does "
+            "without", "fork protection is on: each registration takes longer, and up to two "
+            "of the mappings of the process");
+        if (getenv("RDMAV_HUGEPAGES_SAFE") != NULL) {
+            add(problems, 0, "unset it, unless buffers are in huge pages",
+                "with RDMAV_HUGEPAGES_SAFE each registration reads the list of all mappings, "
+                "and takes some 5 ms in place of 0.1 ms");
+        }
+    }
+
+    if ((host->max_mappings > 0) && (host->mappings > host->max_mappings / 2)) {
+        add(problems, 0, "raise vm.max_map_count", "a process with the library has %lu of at "
+            "most %lu mappings", host->mappings, host->max_mappings);
+    }
+
+    if (host->max_objects > 0) {
+        add(problems, 0, "raise rdma.max of the group, or set " PREDREG_KNOB_PREFIX
+            "KEYS below it", "the processes of the control group together may have "
+            "%lu registrations, queues and other objects of an RDMA device",
+            host->max_objects);
+    }
+
+    if (host->no_pressure) {
+        add(problems, 0, "start the kernel with psi=1", "the kernel does not tell when "
+            "memory is short: there is no /proc/pressure/memory");
+    }
+}
+
 /* Judge a change of UCX's protocols by the library: programs may become slower, and nothing
  * else says why */
 static void judge_protocols(const predreg_facts_t *facts,
@@ -381,6 +432,7 @@ void predreg_judge(const predreg_facts_t *facts, predreg_problems_t *problems)
         judge_domains(facts, problems);
     }
     judge_limit(facts, problems);
+    judge_registrations(facts, problems);
     judge_protocols(facts, problems);
     judge_mpi(facts, problems);
 }

@@ -155,6 +155,9 @@ static void print_domain(const predreg_facts_t *facts,
         printf(ROW "%s\n", name, predreg_facts_domain_text(facts, domain));
     }
 
+    if (domain->max_mr > 0) {
+        printf(ROW "%lu at most (max_mr)\n", "  keys", domain->max_mr);
+    }
     if (predreg_facts_is_measured(domain)) {
         print_cost("  registration", domain->small.reg, domain->large.reg, domain);
         print_cost("  deregistration", domain->small.dereg, domain->large.dereg, domain);
@@ -176,6 +179,14 @@ static void print_memory(const predreg_facts_t *facts)
     print_size("locked memory", host->memlock,
                ((host->memlock == UINT64_MAX) || !host->is_unlimited) ?
                "" : ", lifted by CAP_IPC_LOCK");
+    if (host->max_mappings > 0) {
+        printf(ROW "%lu at most, in use %lu\n", "mappings", host->max_mappings,
+               host->mappings);
+    }
+    if (probe->fork[0] != '\0') {
+        printf(ROW "%s\n", "fork protection", probe->fork);
+    }
+    printf(ROW "%s\n", "swap", host->no_swap ? "none" : "yes");
     if (probe->pinned >= 0) {
         ucs_memunits_to_str(probe->pinned, text, sizeof(text));
         printf(ROW "has pinned %s\n", "UCX at its start", text);
@@ -312,6 +323,7 @@ static void put_domain(ucs_json_t *json, const predreg_facts_t *facts,
     JSON_BOOL(domain, needs_handles);
     ucs_json_bool(json, "managed", predreg_facts_manages(facts, domain));
     put(json, "failure", domain->failure);
+    put_limit(json, "max_mr", domain->max_mr, 0);
     if (predreg_facts_is_measured(domain)) {
         put_cost(json, "registration", domain->small.reg, domain->large.reg, domain);
         put_cost(json, "deregistration", domain->small.dereg, domain->large.dereg,
@@ -330,6 +342,12 @@ static void put_host(ucs_json_t *json, const predreg_facts_t *facts)
     put(json, "rdma_devices", host->devices);
     put_limit(json, "locked_memory", host->memlock, UINT64_MAX);
     ucs_json_bool(json, "may_lock_anything", host->is_unlimited);
+    put_limit(json, "max_mappings", host->max_mappings, 0);
+    put_limit(json, "mappings", host->mappings, 0);
+    put(json, "fork_protection", probe->fork);
+    put_limit(json, "max_objects", host->max_objects, 0);
+    ucs_json_bool(json, "swap", !host->no_swap);
+    ucs_json_bool(json, "pressure", !host->no_pressure);
     put_limit(json, "pinned_by_ucx", probe->pinned, -1);
     put(json, "proto_enable", probe->protocols);
     put(json, "proto_enable_alone", probe->protocols_alone);

@@ -130,6 +130,13 @@ static void read_nocost(predreg_probe_t *probe, const char *rest)
     }
 }
 
+static void read_keys(predreg_probe_t *probe, const char *rest)
+{
+    if (probe->num_domains > 0) {
+        last_domain(probe)->max_mr = strtoul(rest, NULL, 10);
+    }
+}
+
 static void read_protocols(predreg_probe_t *probe, const char *rest)
 {
     snprintf(probe->is_started ? probe->protocols : probe->protocols_alone,
@@ -173,7 +180,7 @@ static void read_line(predreg_probe_t *probe, const char *line)
         void       (*read)(predreg_probe_t *probe, const char *rest);
     } words[] = {
         TEXT(stage), TEXT(error), TEXT(unknown), TEXT(events), TEXT(aside), TEXT(why),
-        TEXT(advice), TEXT(policy), TEXT(settings),
+        TEXT(advice), TEXT(policy), TEXT(settings), TEXT(fork),
         {"library", 0, 0, read_library},
         {"version", 0, 0, read_version},
         FLAG(known, is_known),
@@ -181,6 +188,7 @@ static void read_line(predreg_probe_t *probe, const char *line)
         {"unopened", 0, 0, read_unopened},
         {"cost", 0, 0, read_cost},
         {"nocost", 0, 0, read_nocost},
+        {"keys", 0, 0, read_keys},
         {"protocols", 0, 0, read_protocols},
         FLAG(started, is_started),
         {"pinned", 0, 0, read_pinned},

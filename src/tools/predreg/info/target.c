@@ -13,6 +13,8 @@
 #include <ucs/node/cpus.h>
 #include <uct/ib/predreg/md/memlock.h>
 
+#include <ucs/sys/math.h>
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <link.h>
@@ -370,12 +372,17 @@ static void find_processors(predreg_host_t *host)
 {
     predreg_view_t view;
     cpu_set_t usable;
+    unsigned i;
 
     ucs_rcache_pred_cpus_usable(&usable);
     host->processors = CPU_COUNT(&usable);
 
     predreg_view_take(&view, &predreg_system, NULL, 0);
     host->managed = view.num_procs;
+    for (i = 0; i < view.num_procs; ++i) {
+        host->mappings = ucs_max(host->mappings,
+                                 predreg_host_mappings("", view.procs[i].pid));
+    }
     predreg_view_cleanup(&view);
 }
 
@@ -387,5 +394,6 @@ void predreg_host_find(const char *launcher, predreg_host_t *host)
     find_mpi(launcher, host);
     find_devices(host);
     find_limit(host);
+    predreg_host_find_limits("", host);
     find_processors(host);
 }

@@ -320,6 +320,51 @@ TEST_F(test_info_judge, protocols) {
                 "raise 'ulimit -l' to 81920");
 }
 
+TEST_F(test_info_judge, fork_protection) {
+    read("fork off\n");
+    setenv("RDMAV_FORK_SAFE", "1", 1);
+    setenv("RDMAV_HUGEPAGES_SAFE", "1", 1);
+    expect_none(); // The kernel needs none
+
+    unsetenv("RDMAV_HUGEPAGES_SAFE");
+    read("fork on\n");
+    expect_note("fork protection is on", "UCX_IB_FORK_INIT=n");
+    setenv("RDMAV_HUGEPAGES_SAFE", "1", 1);
+    judge();
+    ASSERT_EQ(2u, m_problems.count);
+    EXPECT_TRUE(contains(m_problems.list[1].what, "some 5 ms in place of 0.1 ms"));
+    unsetenv("RDMAV_HUGEPAGES_SAFE");
+
+    // An old libibverbs does not tell
+    m_facts.probe.fork[0] = '\0';
+    expect_note("fork protection is on", "RDMAV_FORK_SAFE");
+    unsetenv("RDMAV_FORK_SAFE");
+    expect_none();
+    setenv("UCX_IB_FORK_INIT", "try", 1);
+    expect_none();
+    setenv("UCX_IB_FORK_INIT", "y", 1);
+    expect_note("fork protection is on", "UCX_IB_FORK_INIT=n");
+    unsetenv("UCX_IB_FORK_INIT");
+}
+
+TEST_F(test_info_judge, limits_of_the_system) {
+    m_facts.host.mappings = 40000;
+    expect_none(); // It is not known how many there may be
+    m_facts.host.max_mappings = 80000;
+    expect_none();
+    m_facts.host.max_mappings = 65530;
+    expect_note("has 40000 of at most 65530 mappings", "vm.max_map_count");
+    m_facts.host.mappings = 0;
+
+    m_facts.host.max_objects = 2000;
+    expect_note("may have 2000 registrations, queues and other objects",
+                "UCX_RCACHE_PRED_KEYS");
+    m_facts.host.max_objects = 0;
+
+    m_facts.host.no_pressure = 1;
+    expect_note("there is no /proc/pressure/memory", "psi=1");
+}
+
 TEST_F(test_info_judge, order) {
     strcpy(m_facts.probe.domains[1].no_cost, "x");
     print("x UCX  WARN  a warning\nx UCX  WARN  steps aside: it cannot\n");

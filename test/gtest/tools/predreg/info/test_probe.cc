@@ -79,7 +79,7 @@ TEST_F(test_info_probe, why_not) {
 }
 
 TEST_F(test_info_probe, domains) {
-    read("domain ib mlx5_0 1 1\ncost 4096 1500 500 21\n"
+    read("keys 5\ndomain ib mlx5_0 1 1\nkeys 16777216\nfork on\ncost 4096 1500 500 21\n"
          "cost 1048576 9000 2500 21\nunopened ib mlx5_1 No such device\n"
          "domain tcp tcp 1 0\nnocost Input/output error\n");
     ASSERT_EQ(3u, m_probe.num_domains);
@@ -95,6 +95,9 @@ TEST_F(test_info_probe, domains) {
     EXPECT_EQ(21u, domain->small.count);
     EXPECT_EQ(9, domain->large.reg);
     EXPECT_STREQ("", domain->failure);
+    EXPECT_EQ(16777216u, domain->max_mr);
+    EXPECT_EQ(0u, domain[1].max_mr);
+    EXPECT_STREQ("on", m_probe.fork);
 
     EXPECT_STREQ("mlx5_1", domain[1].name);
     EXPECT_STREQ("No such device", domain[1].failure);
