@@ -66,8 +66,12 @@ ucs_rcache_pred_time_t ucs_rcache_pred_poll(ucs_rcache_pred_t *pred)
 
     if ((atomic_load(&pred->handshake.mode) == UCS_RCACHE_PRED_MODE_PROGRESS) &&
         (pred->params.node != NULL)) {
-        /* The program does the helper's work, but may compute for long */
-        pred_answer_node(pred);
+        /* The program does the helper's work, but may compute for long. If helper_mutex is
+         * taken, a round answers, or a fork keeps everybody from deregistering */
+        if (ucs_mutex_trylock(&pred->helper_mutex)) {
+            pred_answer_node(pred);
+            ucs_mutex_unlock(&pred->helper_mutex);
+        }
         next = pred_now(pred) + ANSWER_INTERVAL;
     }
 
