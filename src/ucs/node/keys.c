@@ -55,10 +55,14 @@ static int enter(ucs_rcache_pred_node_t *node, unsigned device, uint64_t name)
         return 0; /* This process uses it for another device */
     }
 
-    if ((sum_keys(node, device, &keys) == 1) &&
+    if (((old == 0) || (sum_keys(node, device, &keys) == 1)) &&
         atomic_compare_exchange_strong(&entry->name, &old, name)) {
         ucs_rcache_pred_limit_forget(&entry->limit);
         return 1;
+    }
+
+    if (old == name) {
+        return 1; /* Another process of the job has just named it */
     }
 
     atomic_fetch_and(&node->slot->devices, ~UCS_BIT(device));

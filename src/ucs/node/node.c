@@ -160,6 +160,31 @@ static int satisfy(_Atomic(uint64_t) *wanted, uint64_t value)
     return (old > 0) && (value > 0);
 }
 
+/* Note that room is missing. Where room is missing already, the more urgent need counts,
+ * that is, the one for which memory shall give way that will be used sooner. @return 0 if
+ * that is not this one */
+static int note_wanted(ucs_rcache_pred_node_shm_t *shm, uint64_t bytes,
+                       uint64_t regions, uint64_t idle)
+{
+    int is_missing = (ucs_relaxed_load(&shm->wanted_bytes) > 0) ||
+                     (ucs_relaxed_load(&shm->wanted_regions) > 0);
+    uint64_t old   = ucs_relaxed_load(&shm->wanted_idle);
+
+    if (is_missing && (old < idle)) {
+        return 0;
+    }
+
+    if (is_missing && (old == idle)) {
+        ucs_relaxed_raise(&shm->wanted_bytes, bytes);
+        ucs_relaxed_raise(&shm->wanted_regions, regions);
+    } else {
+        ucs_relaxed_store(&shm->wanted_bytes, bytes);
+        ucs_relaxed_store(&shm->wanted_regions, regions);
+    }
+    ucs_relaxed_store(&shm->wanted_idle, idle);
+    return 1;
+}
+
 void ucs_rcache_pred_node_ask(ucs_rcache_pred_node_t *node, uint64_t bytes,
                               uint64_t regions, uint64_t idle)
 {
@@ -177,9 +202,9 @@ void ucs_rcache_pred_node_ask(ucs_rcache_pred_node_t *node, uint64_t bytes,
         return; /* There is room by now */
     }
 
-    ucs_relaxed_store(&node->shm->wanted_idle, idle);
-    ucs_relaxed_raise(&node->shm->wanted_bytes, bytes);
-    ucs_relaxed_raise(&node->shm->wanted_regions, regions);
+    if (!note_wanted(node->shm, bytes, regions, idle)) {
+        return;
+    }
 
     /* Release: a thread that sees the new value of asks sees the wanted room; and a
      * thread of this process sees the new value of own_asks as well, and does not

@@ -172,7 +172,7 @@ int pred_range_never_fits(const ucs_rcache_pred_t *pred,
  *  expected after @a deadline. @return its pinned bytes; 0 if there is no such region.
  *  @param [in] scarce  What had no room. */
 uint64_t pred_evict(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline,
-               pred_scarce_t scarce);
+                    pred_scarce_t scarce);
 
 /** If another process of the node lacks room, deregister idle regions until it has enough,
  *  as long as nobody will use them for longer than the other process can wait. Any

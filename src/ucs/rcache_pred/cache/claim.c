@@ -114,7 +114,8 @@ ucs_status_t pred_claim(pred_use_t *use, pred_handle_t *old)
     }
 
     joint      = with_joined(use, &range);
-    if (!use->region->extent.apart && pred_keys_are_scarce(use->domain)) {
+    use->beside = !use->region->extent.apart && pred_keys_are_scarce(use->domain);
+    if (use->beside) {
         pred_extend(use->domain, &joint, &access);
     }
     use->joint = (ucs_rcache_pred_range_length(&joint) >
@@ -184,6 +185,8 @@ static void claim_narrow(const pred_use_t *use, ucs_status_t status)
     extent->access = use->access;
     if (status != UCS_ERR_EXCEEDS_LIMIT) {
         pred_part_slices(pred, use->region);
+        /* The memory beside it may not allow the same access */
+        extent->apart |= use->beside && (status != UCS_ERR_NO_MEMORY);
     }
     ucs_rcache_pred_extent_set_range(&pred->table, extent, &use->range);
     pred_unlock(pred);

@@ -26,7 +26,11 @@
  * and uses that hold the room may end only once the waiting thread goes on. */
 #define RESERVE_PATIENCE 1000
 
-/* Each region that gives way for a bound of this process moves the share of predicted ones
+/* How many regions at most give way to other processes in one round. If that is not enough,
+ * the others ask again with their next uses */
+#define ANSWER_STEPS 64
+
+/* Each region that gives way moves the share of predicted ones
  * by 1 / FORETOLD_FADE of the distance */
 #define FORETOLD_FADE 8
 
@@ -96,14 +100,17 @@ static pred_handle_t take_victim(ucs_rcache_pred_t *pred,
  * @param [in]  scarce    What had no room.
  * @param [in]  releases  How often room had been given back before the caller
  *                        last tried to take room.
+ * @param [out] idle_p    Written if an extent was deregistered: for how long nobody
+ *                        would have used it, ns.
  * @param [out] wait_p    Written if no extent was found: whether the caller shall
  *                        wait and try again, since room was given back meanwhile,
  *                        or another thread is about to give room back.
  * @return the bytes of the extent that was deregistered; 0: none was.
  */
-static uint64_t evict(ucs_rcache_pred_t *pred, const ucs_rcache_pred_domain_t *domain,
-                 ucs_rcache_pred_time_t deadline, pred_scarce_t scarce,
-                 uint64_t releases, int *wait_p)
+static uint64_t
+evict(ucs_rcache_pred_t *pred, const ucs_rcache_pred_domain_t *domain,
+      ucs_rcache_pred_time_t deadline, pred_scarce_t scarce, uint64_t releases,
+      uint64_t *idle_p, int *wait_p)
 {
     const pred_bound_t *bound = &pred->bound;
     ucs_rcache_pred_extent_t *victim;
@@ -118,8 +125,8 @@ static uint64_t evict(ucs_rcache_pred_t *pred, const ucs_rcache_pred_domain_t *d
         return 0;
     }
 
-    pred->bound.given_idle = idle_time(pred, ucs_rcache_pred_region_of(victim));
-    handle                 = take_victim(pred, victim, scarce);
+    *idle_p = idle_time(pred, ucs_rcache_pred_region_of(victim));
+    handle  = take_victim(pred, victim, scarce);
     pred_unlock(pred);
 
     pred_deregister(&handle, UCS_RCACHE_PRED_BY_USE);
@@ -127,11 +134,12 @@ static uint64_t evict(ucs_rcache_pred_t *pred, const ucs_rcache_pred_domain_t *d
 }
 
 uint64_t pred_evict(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline,
-               pred_scarce_t scarce)
+                    pred_scarce_t scarce)
 {
+    uint64_t idle;
     int wait;
 
-    return evict(pred, NULL, deadline, scarce, 0, &wait);
+    return evict(pred, NULL, deadline, scarce, 0, &idle, &wait);
 }
 
 /* Offer the room of an extent to other processes of the node. @return whether they still
@@ -172,11 +180,12 @@ static int evict_for_others(ucs_rcache_pred_t *pred, uint64_t idle)
 
 void pred_answer_node(ucs_rcache_pred_t *pred)
 {
+    unsigned left = ANSWER_STEPS;
     uint64_t idle;
 
     if ((pred->params.node != NULL) &&
         ucs_rcache_pred_node_is_asked(pred->params.node, &idle)) {
-        while (evict_for_others(pred, idle)) {
+        while ((left-- > 0) && evict_for_others(pred, idle)) {
         }
     }
 }
@@ -283,18 +292,6 @@ static void ask(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
     }
 }
 
-/* This process has given up memory of its own for a bound of the node: ask for as much of
- * what others need later, so that the next use finds room. */
-static void ask_for_later(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
-{
-    uint64_t idle;
-
-    pred_lock(pred);
-    idle = pred->bound.given_idle;
-    pred_unlock(pred);
-    ucs_rcache_pred_node_ask(pred->params.node, room->bytes, room->regions, idle);
-}
-
 /* Whether a domain has limits */
 static int is_limited(const ucs_rcache_pred_domain_t *domain)
 {
@@ -311,6 +308,7 @@ static int heed_limits(ucs_rcache_pred_t *pred, const pred_reservation_t *room,
                        ucs_rcache_pred_time_t deadline)
 {
     const ucs_rcache_pred_domain_t *domain = room->domain;
+    uint64_t idle;
     int fits, wait;
 
     if (!is_limited(domain)) {
@@ -333,7 +331,7 @@ static int heed_limits(ucs_rcache_pred_t *pred, const pred_reservation_t *room,
             ucs_rcache_pred_node_lacks_key(domain->limits.node, domain->device,
                                            ucs_monotonic_ns());
         }
-        if (!evict(pred, domain, deadline, PRED_SCARCE_BOUND, 0, &wait)) {
+        if (!evict(pred, domain, deadline, PRED_SCARCE_BOUND, 0, &idle, &wait)) {
             return 0;
         }
     }
@@ -344,6 +342,7 @@ int pred_reserve(ucs_rcache_pred_t *pred, pred_reservation_t *room,
 {
     unsigned patience = RESERVE_PATIENCE;
     int given         = 0; /* Whether memory was given up for a bound of the node */
+    uint64_t idle     = 0;
     uint64_t releases;
     int never, wait;
 
@@ -366,7 +365,10 @@ int pred_reserve(ucs_rcache_pred_t *pred, pred_reservation_t *room,
 
         if (take(pred, room)) {
             if (given && (deadline == 0)) {
-                ask_for_later(pred, room);
+                /* Others may have memory that they need later: ask for as much, so that
+                 * the next use finds room */
+                ucs_rcache_pred_node_ask(pred->params.node, room->bytes,
+                                         room->regions, idle);
             }
             return 1;
         }
@@ -375,7 +377,7 @@ int pred_reserve(ucs_rcache_pred_t *pred, pred_reservation_t *room,
             return 0;
         }
 
-        if (evict(pred, NULL, deadline, room->scarce, releases, &wait)) {
+        if (evict(pred, NULL, deadline, room->scarce, releases, &idle, &wait)) {
             given |= (room->scarce == PRED_SCARCE_NODE);
             continue;
         }

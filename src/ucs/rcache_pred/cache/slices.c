@@ -73,7 +73,8 @@ next_known(const ucs_rcache_pred_domain_t *domain,
            ucs_rcache_pred_extent_t *extent,
            const ucs_rcache_pred_range_t *range, unsigned *left)
 {
-    while ((*left)-- > 0) {
+    while (*left > 0) {
+        --*left;
         extent = ucs_rcache_pred_table_overlap(&domain->pred->table, extent,
                                                range,
                                                UCS_RCACHE_PRED_RANGE_KNOWN);

@@ -84,11 +84,9 @@ typedef struct pred_bound {
     unsigned taken_regions; /**< How many registrations these are */
     uint64_t held_bytes;   /**< How many bytes pieces have taken out of the
                                 reserve that the node holds for this process */
-    uint64_t given_idle;   /**< For how long nobody would have used what gave way last,
-                                ns */
-    unsigned foretold;     /**< Of PRED_FORETOLD_ALL regions that have given way for a
-                                bound of this process, of how many the next use was
-                                predicted. The last ones count most, see reserve.c */
+    unsigned foretold;     /**< Of PRED_FORETOLD_ALL regions that have given way, of how
+                                many the next use was predicted. The last ones count
+                                most, see reserve.c */
     unsigned held_regions; /**< How many of NODE_RESERVE_REGIONS regions pieces
                                 have taken out of that reserve */
 } pred_bound_t;
@@ -237,8 +235,7 @@ typedef struct pred_rounds {
                                            see spend.c */
     uint64_t                trial_end;  /**< How many uses there will have been when
                                              the last trial ends */
-    ucs_rcache_pred_time_t  trial_begin; /**< What bounds of this process had cost, as
-                                             in stats.room_lost, when it began */
+    ucs_rcache_pred_time_t  trial_begin; /**< Value of stats.room_lost when it began */
     double                  trial_cost; /**< What its rounds have cost so far, as from
                                              the budget, ns */
     int                     has_lost; /**< Whether the DQ had lost entries of regions

@@ -100,6 +100,9 @@ typedef struct pred_use {
                                                   or merged slices as well, which it
                                                   does not need. Set by
                                                   pred_claim() */
+    int                             beside;  /**< Not 0: memory beside it as well,
+                                                  since keys are scarce. Set by
+                                                  pred_claim() */
     unsigned                        result;  /**< UCS_RCACHE_PRED_RESULT_* */
     uint64_t                        id;      /**< Generation of the region; 0:
                                                   there is no region */

@@ -115,13 +115,13 @@ static void check_absent(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
     }
 }
 
-/* The program has taken the work from the helper thread, and this thread has found
- * helper_mutex taken. The program's threads may have kept the helper thread from the
- * processor in the middle of a round: let it end the round, since until then nobody else
- * can do one. */
+/* The program does the work, and this thread has found helper_mutex taken. The program's
+ * threads may have kept the helper thread from the processor in the middle of a round, or
+ * while it gives up memory for other processes of the node: let it end, since until then
+ * nobody else can do a round. */
 static void let_round_end(ucs_rcache_pred_t *pred)
 {
-    if (atomic_load(&pred->absence.found)) {
+    if (atomic_load(&pred->absence.found) || (pred->params.node != NULL)) {
         pred_give_way(pred);
     }
 }

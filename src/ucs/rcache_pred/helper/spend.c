@@ -34,7 +34,7 @@
 
 /* While a bound is full and predictions do not tell what to give up, the pause after a
  * round is this many times as long as the budget asks for: rounds help little, since
- * evictions take the region that was used longest ago, whatever a round finds */
+ * they find little that changes what gives way */
 #define BLIND_PAUSE 8
 
 /* Where the program does the rounds, the time without a round, up to this much, ns, pays
@@ -300,10 +300,9 @@ ucs_rcache_pred_time_t
 pred_spend_least_idle(const ucs_rcache_pred_t *pred, uint64_t bytes,
                       const ucs_rcache_pred_times_t *times)
 {
-    double cost = (helper_price(pred) * times->dereg) + times->reg;
-    double worth;
+    double worth = ucs_rcache_pred_budget_worth(&pred->rounds.budget);
+    double cost  = (helper_price(pred) * times->dereg) + times->reg;
 
-    worth = ucs_rcache_pred_budget_worth(&pred->rounds.budget);
     return ucs_min(cost * worth / bytes, LEAST_IDLE_MAX);
 }
 

@@ -89,8 +89,8 @@ double pred_spend_worth(const ucs_rcache_pred_t *pred);
 
 /** @return for how long @a bytes bytes have to be idle, once they are given up, to make
  *          up for the cost of giving them up and of a use that registers them again, ns:
- *          by the present worth of memory in the account, and at most a second. 0 where
- *          the budget does not matter. */
+ *          by the present worth of memory in the account, and at most a second. 0 if the
+ *          budget has no bound. */
 ucs_rcache_pred_time_t
 pred_spend_least_idle(const ucs_rcache_pred_t *pred, uint64_t bytes,
                       const ucs_rcache_pred_times_t *times);

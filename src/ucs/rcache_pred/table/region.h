@@ -461,8 +461,8 @@ ucs_rcache_pred_table_find_memh(const ucs_rcache_pred_table_t *table,
 }
 
 /** @return when the next use of the region is expected; INF: no use is. Until the helper
- *          decides about the region, a use is expected as long after the last one as that
- *          one was after the use before. */
+ *          decides about the region, a use is expected as long after the last one as the
+ *          helper last expected. */
 static inline ucs_rcache_pred_time_t
 ucs_rcache_pred_region_deadline(const ucs_rcache_pred_region_t *region)
 {

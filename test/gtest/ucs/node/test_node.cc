@@ -250,6 +250,28 @@ TEST_F(test_node, real_join_meets_itself)
 
 /* Asking */
 
+/* A process that needs room now comes before one that wants it for later, with what it
+ * needs and no more */
+TEST_F(test_node, urgent_asks_come_first)
+{
+    auto a = join(), b = join(), c = join();
+    uint64_t idle;
+
+    ASSERT_TRUE(reserve(c, BOUND));
+    ucs_rcache_pred_node_ask(a, 500, 0, 10);
+    ucs_rcache_pred_node_ask(b, 100, 0, 0);
+    ucs_rcache_pred_node_ask(a, 500, 0, 10);
+    ASSERT_TRUE(ucs_rcache_pred_node_is_asked(c, &idle));
+    EXPECT_EQ(0u, idle);
+    EXPECT_TRUE(ucs_rcache_pred_node_offer(c, 100, 0));
+    EXPECT_FALSE(ucs_rcache_pred_node_offer(c, 100, 0));
+    ucs_rcache_pred_node_release_offered(c, 100, 0);
+
+    ucs_rcache_pred_node_ask(a, 300, 0, 10);
+    ASSERT_TRUE(ucs_rcache_pred_node_is_asked(c, &idle));
+    EXPECT_EQ(10u, idle);
+}
+
 TEST_F(test_node, refusal_is_heard_once_by_each_of_the_others)
 {
     auto a = join(), b = join(), c = join();

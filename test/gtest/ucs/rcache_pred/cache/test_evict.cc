@@ -77,7 +77,7 @@ TEST_F(test_evict, without_a_deadline_is_evicted_before_any)
 }
 
 /* Before the helper decides about a region again, its next use is expected as long after
- * this one as this one was after the last */
+ * this one as the helper last expected */
 TEST_F(test_evict, used_again_is_needed_a_period_later)
 {
     void *near = buffer(0), *far = buffer(1);

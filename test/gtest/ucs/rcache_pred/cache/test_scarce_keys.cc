@@ -27,6 +27,15 @@ protected:
         }
     }
 
+    /* Use buffers far away, so that all slices give way */
+    void use_others()
+    {
+        for (unsigned i = 1; i < 4; ++i) {
+            end(begin(buffer(i), PAGE));
+        }
+        ASSERT_EQ(3 * PAGE, m_world.bytes_now());
+    }
+
     uint64_t hits() { return stats().hits; }
 };
 
@@ -110,18 +119,22 @@ TEST_F(test_scarce_keys, memory_that_is_gone_is_not_registered_with_it)
     m_world.on_reg = nullptr;
 }
 
-/* If all together cannot be registered, the use is registered alone */
+/* If all together cannot be registered, for example since they do not allow the same
+ * access, the use is registered alone, and so are the next ones */
 TEST_F(test_scarce_keys, use_is_registered_alone_if_need_be)
 {
     use_slices(8);
-    for (unsigned i = 1; i < 4; ++i) {
-        end(begin(buffer(i), PAGE));
-    }
-    ASSERT_EQ(3 * PAGE, m_world.bytes_now());
+    use_others();
     m_world.fail_nth_reg(1);
     void *memh = begin(buffer(0), PAGE);
 
     EXPECT_EQ(PAGE, m_world.get(memh).length);
+    end(memh);
+    use_others();
+    uint64_t serial = m_world.serial();
+    memh            = begin(buffer(0), PAGE);
+    EXPECT_EQ(PAGE, m_world.get(memh).length);
+    EXPECT_EQ(serial + 1, m_world.serial()) << "not tried again";
     end(memh);
 }
 
@@ -157,7 +170,6 @@ protected:
         const ucs_rcache_pred_limits_t limits = {
             .max_bytes     = UINT64_MAX,
             .max_regions   = UINT64_MAX,
-            .keeps_at_fork = 0,
             .node          = m_node,
             .device        = 1
         };
@@ -173,7 +185,7 @@ protected:
         return keys;
     }
 
-    /* Use so many buffers, the first ones larger than the others */
+    /* Use so many buffers, the first ones smaller than the others */
     void use_buffers(unsigned count)
     {
         for (unsigned i = 0; i < count; ++i) {
@@ -200,7 +212,7 @@ TEST_F(test_learned_keys, refusal_tells_how_many_there_are)
     use_buffers(3 * KEYS);
     EXPECT_EQ(refused, m_world.serial() - m_world.num_regs()) << "no other is refused";
     EXPECT_EQ(0u, stats().refused);
-    EXPECT_EQ("", log_watch::take()) << "one line a node";
+    EXPECT_EQ("", log_watch::take()) << "one line a job";
 }
 
 /* Where bytes are short, no limit on keys is learned */
