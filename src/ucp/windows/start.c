@@ -19,15 +19,6 @@
 #define MAX_ADDRESS 700
 
 
-/* Add a text to a hash, by the function FNV-1a */
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-    for (; (text != NULL) && (*text != '\0'); ++text) {
-        hash = (hash ^ (uint8_t)*text) * 0x100000001b3ull;
-    }
-    return hash;
-}
-
 /* @return a number that all processes of a job have, and other jobs do not: processes of
  *         two jobs may exchange keys, and have to notice so */
 static uint64_t get_job(void)
@@ -36,11 +27,11 @@ static uint64_t get_job(void)
                                         "PMI_ID_JOB", "SLURM_JOB_ID",
                                         "SLURM_STEP_ID",
                                         "OMPI_MCA_ess_base_jobid"};
-    uint64_t hash                    = 0xcbf29ce484222325ull;
+    uint64_t hash                    = UCS_HASH_TEXT_FIRST;
     unsigned i;
 
     for (i = 0; i < ucs_static_array_size(names); ++i) {
-        hash = hash_text(hash, getenv(names[i])) + i;
+        hash = ucs_hash_text(hash, getenv(names[i])) + i;
     }
 
     return hash ^ ucs_hash_word(ucp_win.num_procs);

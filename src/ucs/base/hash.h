@@ -7,6 +7,7 @@
 #ifndef UCS_HASH_H_
 #define UCS_HASH_H_
 
+#include <stddef.h>
 #include <stdint.h>
 
 /** @file hash.h
@@ -51,6 +52,19 @@ static inline uint32_t ucs_hash_pair(uint64_t first,
     uint64_t hash = ucs_hash_word(first);
 
     return ucs_hash_bits((hash ^ (hash >> 32)) + second, 32);
+}
+
+/** What @ref ucs_hash_text begins with. */
+#define UCS_HASH_TEXT_FIRST 0xcbf29ce484222325ul
+
+/** @return @a hash with a text added to it, by the function FNV-1a (G. Fowler, L. C. Noll,
+ *          K.-P. Vo); NULL counts as the empty text. */
+static inline uint64_t ucs_hash_text(uint64_t hash, const char *text)
+{
+    for (; (text != NULL) && (*text != '\0'); ++text) {
+        hash = (hash ^ (uint8_t)*text) * 0x100000001b3ul;
+    }
+    return hash;
 }
 
 #endif

@@ -118,16 +118,6 @@ static void helper_start(uct_predreg_core_t *core)
 }
 
 
-/* @return a hash of a text that follows other texts */
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-    for (; *text != '\0'; ++text) {
-        hash  = ucs_hash_word(hash ^ (unsigned char)*text);
-        hash ^= hash >> 32;
-    }
-    return hash;
-}
-
 /* @return a number for a device and the job that uses it: the processes of a job are in
  *         one control group, and what one job learns of the device is not for another one.
  *         A group for each of the job's tasks does not count (Slurm, "task_N") */
@@ -141,7 +131,7 @@ static uint64_t device_number(const char *name)
     if (last != NULL) {
         *last = '\0';
     }
-    return hash_text(hash_text(1, name), group) | 1;
+    return ucs_hash_text(ucs_hash_text(UCS_HASH_TEXT_FIRST, name), group) | 1;
 }
 
 /* Have the cache keep to the user's settings for UCX's own cache of the domain, and count
