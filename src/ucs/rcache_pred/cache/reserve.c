@@ -300,6 +300,16 @@ static int is_limited(const ucs_rcache_pred_domain_t *domain)
                                 pred_counts_keys(domain));
 }
 
+static int limits_fit(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
+{
+    int fits;
+
+    pred_lock(pred);
+    fits = pred_limits_fit(room, 0);
+    pred_unlock(pred);
+    return fits;
+}
+
 /* Deregister idle regions of a domain until the room fits the limits of the domain. If
  * the room alone exceeds a limit, a registration by a use evicts all idle regions of the
  * domain, as UCX's own cache does, and a registration ahead (deadline > 0) evicts none.
@@ -309,7 +319,7 @@ static int heed_limits(ucs_rcache_pred_t *pred, const pred_reservation_t *room,
 {
     const ucs_rcache_pred_domain_t *domain = room->domain;
     uint64_t idle;
-    int fits, wait;
+    int wait;
 
     if (!is_limited(domain)) {
         return 1;
@@ -319,22 +329,21 @@ static int heed_limits(ucs_rcache_pred_t *pred, const pred_reservation_t *room,
         return 0;
     }
 
-    for (;;) {
-        pred_lock(pred);
-        fits = pred_limits_fit(room, 0);
-        pred_unlock(pred);
-        if (fits) {
-            return 1;
-        }
+    if (limits_fit(pred, room)) {
+        return 1;
+    }
 
-        if (pred_counts_keys(domain) && (deadline == 0)) {
-            ucs_rcache_pred_node_lacks_key(domain->limits.node, domain->device,
-                                           ucs_monotonic_ns());
-        }
+    if (pred_counts_keys(domain) && (deadline == 0)) {
+        ucs_rcache_pred_node_lacks_key(domain->limits.node, domain->device,
+                                       ucs_monotonic_ns());
+    }
+    while (!limits_fit(pred, room)) {
         if (!evict(pred, domain, deadline, PRED_SCARCE_BOUND, 0, &idle, &wait)) {
             return 0;
         }
     }
+
+    return 1;
 }
 
 int pred_reserve(ucs_rcache_pred_t *pred, pred_reservation_t *room,
