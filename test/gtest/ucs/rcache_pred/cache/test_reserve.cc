@@ -21,6 +21,27 @@ constexpr ucs_rcache_pred_subsystem_t FIREHOSE =
  * registered in the world, which fails the test if the bound is exceeded. */
 class test_reserve : public bound_test {
 protected:
+    /* Join the processes of a node that have this key, and hold the reserve for pieces or
+     * nothing */
+    static ucs_rcache_pred_node_t *
+    join(uint64_t key, bool holds, uint64_t max_regions = UCS_RCACHE_PRED_NODE_UNLIMITED)
+    {
+        ucs_rcache_pred_node_params_t params = {
+            .max_bytes   = BOUND,
+            .max_regions = max_regions
+        };
+        ucs_rcache_pred_node_t *node = NULL;
+
+        if (holds) {
+            params.reserve         = ucs_rcache_pred_pieces_reserve(PAGE);
+            params.reserve_regions = UCS_RCACHE_PRED_NODE_RESERVE_REGIONS;
+        }
+
+        EXPECT_EQ(UCS_OK, pred_node_join_as(&params, key << 32 | getpid(),
+                                            ucs_rcache_pred_procid_self(), &node));
+        return node;
+    }
+
     static uint64_t totals(ucs_rcache_pred_node_t *node)
     {
         ucs_rcache_pred_node_totals_t totals;
@@ -250,17 +271,9 @@ TEST_F(test_reserve, cache_reserves_for_itself)
 
 TEST_F(test_reserve, node_bound_is_over_all)
 {
-    ucs_rcache_pred_node_params_t params = {
-        .max_bytes       = BOUND,
-        .max_regions     = 8,
-        .reserve         = ucs_rcache_pred_pieces_reserve(PAGE),
-        .reserve_regions = UCS_RCACHE_PRED_NODE_RESERVE_REGIONS
-    };
+    ucs_rcache_pred_node_t *node = join(0x72657376, true, 8);
     ucs_rcache_pred_node_totals_t totals;
-    ucs_rcache_pred_node_t *node;
 
-    ASSERT_EQ(UCS_OK, pred_node_join_as(&params, 0x72657376ul << 32 | getpid(),
-                                        ucs_rcache_pred_procid_self(), &node));
     m_params.node = node;
     bound(UINT64_MAX);
 
@@ -288,22 +301,10 @@ TEST_F(test_reserve, node_bound_is_over_all)
 /* Both regions are idle when another process asks for what one of them has */
 TEST_F(test_reserve, others_are_given_what_they_lack)
 {
-    ucs_rcache_pred_node_params_t params = {
-        .max_bytes       = BOUND,
-        .max_regions     = UCS_RCACHE_PRED_NODE_UNLIMITED,
-        .reserve         = ucs_rcache_pred_pieces_reserve(PAGE),
-        .reserve_regions = UCS_RCACHE_PRED_NODE_RESERVE_REGIONS
-    };
-    uint64_t key                 = 0x67697665ul << 32 | getpid();
-    const uint64_t want          = (ROOM / 2) + PAGE;
-    ucs_rcache_pred_node_t *node, *other;
+    ucs_rcache_pred_node_t *node  = join(0x67697665, true);
+    ucs_rcache_pred_node_t *other = join(0x67697665, false);
+    const uint64_t want           = (ROOM / 2) + PAGE;
 
-    ASSERT_EQ(UCS_OK, pred_node_join_as(&params, key, ucs_rcache_pred_procid_self(),
-                                        &node));
-    params.reserve         = 0;
-    params.reserve_regions = 0;
-    ASSERT_EQ(UCS_OK, pred_node_join_as(&params, key, ucs_rcache_pred_procid_self(),
-                                        &other));
     m_params.node = node;
     bound(UINT64_MAX);
 
@@ -332,21 +333,9 @@ TEST_F(test_reserve, others_are_given_what_they_lack)
  * its program does the helper's work */
 TEST_F(test_reserve, others_give_up_what_they_need_later)
 {
-    ucs_rcache_pred_node_params_t params = {
-        .max_bytes       = BOUND,
-        .max_regions     = UCS_RCACHE_PRED_NODE_UNLIMITED,
-        .reserve         = ucs_rcache_pred_pieces_reserve(PAGE),
-        .reserve_regions = UCS_RCACHE_PRED_NODE_RESERVE_REGIONS
-    };
-    uint64_t key = 0x6c617465ul << 32 | getpid();
-    ucs_rcache_pred_node_t *node, *other;
+    ucs_rcache_pred_node_t *node  = join(0x6c617465, true);
+    ucs_rcache_pred_node_t *other = join(0x6c617465, false);
 
-    ASSERT_EQ(UCS_OK, pred_node_join_as(&params, key, ucs_rcache_pred_procid_self(),
-                                        &node));
-    params.reserve         = 0;
-    params.reserve_regions = 0;
-    ASSERT_EQ(UCS_OK, pred_node_join_as(&params, key, ucs_rcache_pred_procid_self(),
-                                        &other));
     m_params.node   = node;
     m_params.helper = UCS_RCACHE_PRED_HELPER_PROGRESS;
     m_params.budget = 0;
@@ -373,16 +362,7 @@ TEST_F(test_reserve, others_give_up_what_they_need_later)
 /* What is above the node's bound is refused at once, and nothing gives way */
 TEST_F(test_reserve, nothing_gives_way_to_what_never_fits)
 {
-    ucs_rcache_pred_node_params_t params = {
-        .max_bytes       = BOUND,
-        .max_regions     = UCS_RCACHE_PRED_NODE_UNLIMITED,
-        .reserve         = ucs_rcache_pred_pieces_reserve(PAGE),
-        .reserve_regions = UCS_RCACHE_PRED_NODE_RESERVE_REGIONS
-    };
-    uint64_t key = 0x6e657672ul << 32 | getpid();
-
-    ASSERT_EQ(UCS_OK, pred_node_join_as(&params, key, ucs_rcache_pred_procid_self(),
-                                        &m_params.node));
+    m_params.node = join(0x6e657672, true);
     bound(UINT64_MAX);
     end(begin(buffer(0), PAGE));
     expect_refused(buffer(1), ROOM + PAGE);
