@@ -40,7 +40,8 @@ static int is_left_out(const predreg_timeline_t *timeline, unsigned policy,
         return (knobs->max_pinned == SIZE_MAX) && (knobs->max_regions == ULONG_MAX);
     }
 
-    /* A program without large mappings uses no arena, and its result is that of predict */
+    /* The arena serves large mappings only: for a program without any, the policy arena
+     * has the result of predict */
     return predreg_policies[policy].is_extra ||
            ((policy == PREDREG_REPLAY_ARENA) && (timeline->num_maps == 0));
 }

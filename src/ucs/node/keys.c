@@ -13,7 +13,7 @@
 
 /*
  * The keys that processes have on each device, and how many the device was found to have
- * (limit.h). A process counts its keys in its own slot; who wants the sum adds up the
+ * (limit.h). A process counts its keys in its own slot; sum_keys() adds up the
  * slots.
  */
 
@@ -37,9 +37,10 @@ static unsigned sum_keys(const ucs_rcache_pred_node_t *node, unsigned device,
     return procs;
 }
 
-/* Use an entry of the table, if it is that of a device or if no process uses it. Two
- * processes that do so at the same time for two devices may get one entry, and keep to one
- * limit: it is advice */
+/* Use an entry of the table, if the entry is that of the device or if no process uses the
+ * entry. Two processes that rename an entry at the same time, for two devices, may get one
+ * entry and keep to one limit, which does no harm: the limit is advice. @return whether this
+ * process uses the entry now */
 static int enter(ucs_rcache_pred_node_t *node, unsigned device, uint64_t name)
 {
     pred_node_device_t *entry = &node->shm->devices[device];

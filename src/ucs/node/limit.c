@@ -9,7 +9,8 @@
 #include <ucs/base/relaxed.h>
 #include <ucs/sys/math.h>
 
-/* The part of the keys that stays free: a job beside this one dies without a key */
+/* The processes leave 1/20 of the keys free: another job on the same device would die
+ * without a key */
 #define FREE_PART 20
 
 /* By which part of the keys the limit rises at a time */

@@ -54,7 +54,7 @@ void predreg_host_find_limits(const char *root, predreg_host_t *host)
     unsigned long size;
 
     ucs_scan_file(maps, "%lu", &host->max_mappings);
-    /* The first line, with the names of the columns, has no number */
+    /* The first line of the file names the columns: without swap, no line has a number */
     host->no_swap     = (ucs_scan_file(swaps, "%*s %*s %lu", &size) != 1);
     host->no_pressure = (access(pressure, R_OK) != 0);
     host->max_objects = find_objects(root);

@@ -12,7 +12,8 @@
 
 #include <ucs/sys/math.h>
 
-/* openucx/ucx #11803, src/ucs/memory/rcache.c: the default of RCACHE_MAX_ADJACENT_SIZE */
+/* UCX merges adjacent regions up to this length, bytes: the default of
+ * RCACHE_MAX_ADJACENT_SIZE in openucx/ucx #11803, src/ucs/memory/rcache.c */
 #define MAX_ADJACENT (1ul << 30)
 
 

@@ -185,7 +185,8 @@ static void claim_narrow(const pred_use_t *use, ucs_status_t status)
     extent->access = use->access;
     if (status != UCS_ERR_EXCEEDS_LIMIT) {
         pred_part_slices(pred, use->region);
-        /* The memory beside it may not allow the same access */
+        /* The device may have refused the access of this use to the memory beside the
+         * buffer: the next uses register the buffer alone */
         extent->apart |= use->beside && (status != UCS_ERR_NO_MEMORY);
     }
     ucs_rcache_pred_extent_set_range(&pred->table, extent, &use->range);

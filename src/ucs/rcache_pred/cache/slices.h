@@ -65,10 +65,10 @@ pred_find_slice(ucs_rcache_pred_domain_t *domain,
                 ucs_rcache_pred_time_t time, uint64_t claims,
                 ucs_rcache_pred_extent_t *same);
 
-/** Extend a range to slices that touch it and were used before, one after the other, as
- *  long as it takes up to four times as long to register all of them: where keys are
- *  scarce. Under lock.
- *  @param [in,out] access  Access that is needed. */
+/** Where keys are scarce, extend the range of a buffer to memory beside the range that was
+ *  used before, as long as a registration of all takes up to four times as long as that of
+ *  the buffer. No page lies in between that nobody has used. Under lock.
+ *  @param [in,out] access  Access that the buffer needs; then that of all. */
 void pred_extend(const ucs_rcache_pred_domain_t *domain,
                  ucs_rcache_pred_range_t *range, unsigned *access);
 

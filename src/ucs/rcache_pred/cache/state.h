@@ -84,11 +84,11 @@ typedef struct pred_bound {
     unsigned taken_regions; /**< How many registrations these are */
     uint64_t held_bytes;   /**< How many bytes pieces have taken out of the
                                 reserve that the node holds for this process */
+    unsigned held_regions; /**< How many of NODE_RESERVE_REGIONS regions pieces
+                                have taken out of that reserve */
     unsigned foretold;     /**< Of PRED_FORETOLD_ALL regions that have given way, of how
                                 many the next use was predicted. The last ones count
                                 most, see reserve.c */
-    unsigned held_regions; /**< How many of NODE_RESERVE_REGIONS regions pieces
-                                have taken out of that reserve */
 } pred_bound_t;
 
 

@@ -133,7 +133,8 @@ static int goes_on(const ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
            (pred->rounds.is_trial || pred_spend_is_foretold(pred));
 }
 
-/* Begin a trial if one is due, see TRIAL_USES. Under lock. */
+/* Begin a trial if a bound is full, and has cost TRIAL_PRICE times as much as the last trial
+ * since that began. Under lock. */
 static void begin_trial(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
 {
     pred_rounds_t *rounds = &pred->rounds;

@@ -150,8 +150,9 @@ typedef struct ucs_rcache_pred_precedent {
                                          this precedent, the longest wait
                                          first */
     uint64_t               count;   /**< How many intervals there were */
-    ucs_rcache_pred_trust_t trust;  /**< In this precedent, by the uses of the
-                                         regions that follow it */
+    ucs_rcache_pred_trust_t trust;  /**< Uses of regions that follow the precedent
+                                         raise and lower the trust in the
+                                         precedent */
     ucs_rcache_pred_time_t intervals[UCS_RCACHE_PRED_PRECEDENT_DEPTH];
 } ucs_rcache_pred_precedent_t;
 

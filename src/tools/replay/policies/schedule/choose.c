@@ -120,7 +120,8 @@ unsigned predreg_plan_victims(predreg_search_t *search, const predreg_plan_t *pl
     return num;
 }
 
-/* Under bounded, find the next use of each registration that could serve the present use */
+/* The policy bounded needs the next use of each registration that could serve the present
+ * use: find these next uses. The policy strict-lru needs none */
 static void look_ahead(const predreg_search_t *search, predreg_plan_t *plan)
 {
     if (!search->params->is_lru) {

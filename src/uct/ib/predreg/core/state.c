@@ -78,7 +78,7 @@ void uct_predreg_count_passed(uct_predreg_core_t *core)
     if (live != NULL) {
         ucs_rcache_pred_live_count_use(live);
     } else {
-        /* Relaxed: nobody reads other data by the number of uses */
+        /* Relaxed: the number of uses guards no other data */
         ucs_relaxed_add(&core->passed_uses, 1);
     }
 }
@@ -89,7 +89,7 @@ uint64_t uct_predreg_num_passed(uct_predreg_core_t *core)
     ucs_rcache_pred_live_t *live =
             atomic_load_explicit(&core->live, memory_order_acquire);
 
-    /* Relaxed: nobody reads other data by the number of uses */
+    /* Relaxed: the number of uses guards no other data */
     return (live != NULL) ? ucs_rcache_pred_live_get_uses(live) :
                             ucs_relaxed_load(&core->passed_uses);
 }
@@ -105,6 +105,6 @@ void uct_predreg_note_pinned(uct_predreg_core_t *core)
 
     (void)ucs_scan_file("/proc/self/status", "VmPin: %lu kB", &kib);
 
-    /* Relaxed: nobody reads other data by the number of bytes */
+    /* Relaxed: the number of bytes guards no other data */
     ucs_relaxed_raise(&core->kernel_pinned, kib * 1024);
 }

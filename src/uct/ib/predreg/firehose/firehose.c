@@ -36,7 +36,7 @@
 static uct_predreg_core_t *core_of_hooks;
 
 /* The number of requests to all Firehoses of the process, and how many of them were hits,
- * which needed no message to the peer. Relaxed: nobody reads other data by them. A
+ * which needed no message to the peer. Relaxed: the numbers guard no other data. A
  * forked child clears both while it has a single thread */
 static _Atomic(uint64_t) num_requests;
 static _Atomic(uint64_t) num_hits;

@@ -35,8 +35,8 @@ extern const uct_predreg_memlock_sys_t uct_predreg_memlock_linux;
 
 typedef struct uct_predreg_memlock {
     const uct_predreg_memlock_sys_t *sys;   /**< Constant */
-    /** Bytes of all pages of foreign registrations. Relaxed: nobody reads other data by the
-     *  number. A forked child begins with 0: its parent's registrations do not count. */
+    /** Bytes of all pages of foreign registrations. Relaxed: the number guards no other
+     *  data. A forked child begins with 0: its parent's registrations do not count. */
     _Atomic(uint64_t)               bytes;
 } uct_predreg_memlock_t;
 

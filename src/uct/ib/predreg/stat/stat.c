@@ -37,7 +37,7 @@ void uct_predreg_snapshot(uct_predreg_core_t *core,
     snapshot->rank   = core->rank;
     snapshot->pid    = core->pid;
     snapshot->policy = uct_predreg_policy(core);
-    /* Relaxed: nobody reads other data by these numbers */
+    /* Relaxed: the numbers guard no other data */
     snapshot->pool_bytes    = ucs_relaxed_load(&core->pool_bytes);
     snapshot->kernel_pinned = ucs_relaxed_load(&core->kernel_pinned);
     snapshot->keys_now      = ucs_relaxed_load(&core->keys_now);
@@ -80,7 +80,7 @@ static void collect(void *arg, ucs_rcache_pred_live_state_t *state)
 
     memset(state, 0, sizeof(*state));
     state->time     = ucs_monotonic_ns();
-    /* Relaxed: nobody reads other data by the number of domains */
+    /* Relaxed: the number of domains guards no other data */
     state->counting = ucs_relaxed_load(&core->num_managed) > 0;
     uct_predreg_snapshot(core, &state->snapshot);
     collect_node(core, state);
