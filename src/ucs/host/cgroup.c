@@ -14,7 +14,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NSEC_PER_USEC 1000.
+/* From here on a limit on memory is none, bytes: version 1 says the largest number of pages
+ * that it counts where there is no limit */
+#define NO_LIMIT (1ull << 62)
 
 
 /* Where the groups of one version and controller are, and the files of their
@@ -24,6 +26,10 @@ typedef struct {
     const char *controller; /* NULL: version 2, whose groups have all
                                controllers */
     const char *limits[3];  /* Names of files of limits on memory, up to a NULL */
+    const char *swap[2];    /* Names of the files of what a group has in swap, and of the
+                               limit on that; version 1 counts memory in both */
+    const char *waits;      /* Path of the file about how long processes of a group have
+                               waited for memory; %s: the group */
     const char *quota[3];   /* Names of the files of the quota, up to a NULL:
                                one file with time and period, us, or a file
                                for the time and another one for the period */
@@ -37,8 +43,12 @@ typedef struct {
 static const version_t memory_versions[] = {
     /* Above "high" the kernel takes memory away from a group, which hardly runs
      * then */
-    {"/sys/fs/cgroup", NULL, .limits = {"memory.max", "memory.high"}},
-    {"/sys/fs/cgroup/memory", "memory", .limits = {"memory.limit_in_bytes"}}
+    {"/sys/fs/cgroup", NULL, .limits = {"memory.max", "memory.high"},
+     .swap  = {"memory.swap.current", "memory.swap.max"},
+     .waits = "/sys/fs/cgroup%s/memory.pressure"},
+    {"/sys/fs/cgroup/memory", "memory", .limits = {"memory.limit_in_bytes"},
+     .swap  = {"memory.memsw.usage_in_bytes", "memory.memsw.limit_in_bytes"},
+     .waits = "/sys/fs/cgroup/unified%s/memory.pressure"}
 };
 
 static const version_t cpu_versions[] = {
@@ -264,6 +274,91 @@ void ucs_rcache_pred_cgroup_find(const char *root, const char *name,
     }
 }
 
+/* Find the highest group with a limit on memory. @return its version; NULL if no group has
+ * a limit */
+static const version_t *find_limited(const char *root, char limited[PATH_MAX])
+{
+    const version_t *found = NULL;
+    char group[PATH_MAX];
+    size_t i;
+
+    for (i = 0; i < ucs_static_array_size(memory_versions); ++i) {
+        if (!find_group(root, memory_versions[i].controller, group)) {
+            continue;
+        }
+
+        do {
+            if (limit_of(root, &memory_versions[i], group) < NO_LIMIT) {
+                found = &memory_versions[i];
+                strcpy(limited, group);
+            }
+        } while (go_up(group));
+    }
+    return found;
+}
+
+int ucs_rcache_pred_cgroup_pressure(const char *root, char waits[PATH_MAX],
+                                    char stat[PATH_MAX])
+{
+    char limited[PATH_MAX], other[PATH_MAX];
+    const version_t *version = find_limited(root, limited);
+    size_t length;
+    int used;
+
+    waits[0] = stat[0] = '\0';
+    if (version == NULL) {
+        return 0;
+    }
+
+    snprintf(stat, PATH_MAX, "%s%s", root, version->folder);
+    used = strlen(stat);
+    snprintf(stat + used, PATH_MAX - used, "%s/memory.stat", limited);
+
+    length = strlen(limited);
+    if ((version->controller != NULL) && find_group(root, NULL, other) &&
+        strncmp(other, limited, length)) {
+        strcpy(limited, other);
+    }
+    used = snprintf(waits, PATH_MAX, "%s", root);
+    snprintf(waits + used, PATH_MAX - used, version->waits, limited);
+    return (version->controller == NULL) ? 2 : 1;
+}
+
+/* @return whether a group has reached its limit on swap */
+static int has_no_swap(const char *root, const version_t *version, const char *group)
+{
+    char file[2 * PATH_MAX];
+    uint64_t values[2];
+    unsigned i;
+
+    for (i = 0; i < 2; ++i) {
+        snprintf(file, sizeof(file), "%s%s%s/%s", root, version->folder, group,
+                 version->swap[i]);
+        values[i] = read_limit(file);
+    }
+    return (values[1] < NO_LIMIT) && (values[0] != UINT64_MAX) &&
+           (values[0] >= values[1]);
+}
+
+int ucs_rcache_pred_cgroup_can_swap(const char *root)
+{
+    char group[PATH_MAX];
+    size_t i;
+
+    for (i = 0; i < ucs_static_array_size(memory_versions); ++i) {
+        if (!find_group(root, memory_versions[i].controller, group)) {
+            continue;
+        }
+
+        do {
+            if (has_no_swap(root, &memory_versions[i], group)) {
+                return 0;
+            }
+        } while (go_up(group));
+    }
+    return 1;
+}
+
 
 /* Processor time that all threads of the group but the helper's have used so far, ns;
  * UINT64_MAX if the system does not tell */
@@ -301,51 +396,4 @@ double ucs_rcache_pred_quota_look(ucs_rcache_pred_quota_t *quota, uint64_t busy,
     quota->time = now;
     quota->used = used;
     return left;
-}
-
-
-/* What the kernel writes of how long processes have waited, microseconds. The averages are
- * skipped as words: a number would follow the decimal point of the program's locale */
-#define WAITED "some avg10=%*s avg60=%*s avg300=%*s total=%" SCNu64
-
-
-void ucs_rcache_pred_pressure_init(ucs_rcache_pred_pressure_t *pressure,
-                                   uint64_t now)
-{
-    char file[PATH_MAX];
-
-    ucs_rcache_pred_cgroup_find("", "memory.pressure", file);
-    ucs_rcache_pred_pressure_init_files(pressure, "/proc/pressure/memory", file, now);
-}
-
-void ucs_rcache_pred_pressure_init_files(ucs_rcache_pred_pressure_t *pressure,
-                                         const char *system,
-                                         const char *group, uint64_t now)
-{
-    *pressure = (ucs_rcache_pred_pressure_t){.time = now};
-    snprintf(pressure->files[0], PATH_MAX, "%s", (system == NULL) ? "" : system);
-    snprintf(pressure->files[1], PATH_MAX, "%s", (group == NULL) ? "" : group);
-    /* Earlier waits do not count */
-    (void)ucs_rcache_pred_pressure_look(pressure, now);
-}
-
-int ucs_rcache_pred_pressure_look(ucs_rcache_pred_pressure_t *pressure,
-                                  uint64_t now)
-{
-    double limit = (now - pressure->time) / NSEC_PER_USEC *
-                   UCS_RCACHE_PRED_PRESSURE_PART;
-    int is_short = 0;
-    uint64_t waited;
-    unsigned i;
-
-    for (i = 0; i < UCS_RCACHE_PRED_PRESSURE_FILES; ++i) {
-        /* Without such a file, the system does not tell */
-        if (ucs_scan_file(pressure->files[i], WAITED, &waited) == 1) {
-            is_short           |= (now > pressure->time) &&
-                                  (waited - pressure->waited[i] > limit);
-            pressure->waited[i] = waited;
-        }
-    }
-    pressure->time = now;
-    return is_short;
 }

@@ -59,6 +59,24 @@ uint64_t ucs_rcache_pred_cgroup_usage(const ucs_rcache_pred_cgroup_quota_t *quot
 void ucs_rcache_pred_cgroup_find(const char *root, const char *name,
                                  char file[PATH_MAX]);
 
+/**
+ * Find the files that tell how long the processes of a limited group have waited for
+ * memory. The group is the highest one with a limit on memory, of those in which this
+ * process is: its processes share the memory that is short.
+ *
+ * @param [out] waits  "memory.pressure" of the group, whether there is such a file or
+ *                     not. Groups of version 1 have none: that of the group of version 2
+ *                     with the same path, or of this process.
+ * @param [out] stat   "memory.stat" of the group. Both are empty if no group has a limit.
+ * @return version of the group, 1 or 2; 0 if no group has a limit.
+ */
+int ucs_rcache_pred_cgroup_pressure(const char *root, char waits[PATH_MAX],
+                                    char stat[PATH_MAX]);
+
+/** @return whether all groups of this process let its memory go to swap: none has a limit
+ *          on swap that is reached. */
+int ucs_rcache_pred_cgroup_can_swap(const char *root);
+
 
 /* How much of the group's quota of processor time is left. Once the quota is
  * used up, the kernel stops the threads of the group: processors are idle then,
@@ -93,46 +111,6 @@ void ucs_rcache_pred_quota_init(ucs_rcache_pred_quota_t *quota, const char *root
 double ucs_rcache_pred_quota_look(ucs_rcache_pred_quota_t *quota, uint64_t busy,
                                   uint64_t now);
 
-
-/* Whether memory is short: how long processes have waited for memory of late,
- * in the whole system and in the group of this process (Linux,
- * Documentation/accounting/psi.rst, and "memory.pressure" of cgroup-v2.rst;
- * groups of version 1 do not tell). No descriptor is kept between two looks.
- * One thread at a time */
-
-/** Memory is short if some process has waited for memory during this part of
- *  the time: a clear slowdown. */
-#define UCS_RCACHE_PRED_PRESSURE_PART 0.1
-
-/** How many files are looked at */
-#define UCS_RCACHE_PRED_PRESSURE_FILES 2
-
-typedef struct ucs_rcache_pred_pressure {
-    char     files[UCS_RCACHE_PRED_PRESSURE_FILES][PATH_MAX]; /**< Empty: there
-                                                                   is none */
-    uint64_t waited[UCS_RCACHE_PRED_PRESSURE_FILES]; /**< How long processes had
-                                                          waited at the last
-                                                          look, microseconds */
-    uint64_t time;  /**< Time of the last look, ns */
-} ucs_rcache_pred_pressure_t;
-
-
-/** Begin to watch whether memory is short. @param [in] now  The time, ns. */
-void ucs_rcache_pred_pressure_init(ucs_rcache_pred_pressure_t *pressure,
-                                   uint64_t now);
-
-/** As @ref ucs_rcache_pred_pressure_init, but with files that the caller chooses, for
- *  tests. NULL: no file. */
-void ucs_rcache_pred_pressure_init_files(ucs_rcache_pred_pressure_t *pressure,
-                                         const char *system,
-                                         const char *group, uint64_t now);
-
-/** @return whether memory has been short since the last look. 0 where the system
- *          does not tell.
- *
- * @param [in] now  The time, ns, by the clock of the call before. */
-int ucs_rcache_pred_pressure_look(ucs_rcache_pred_pressure_t *pressure,
-                                  uint64_t now);
 
 END_C_DECLS
 

@@ -95,7 +95,9 @@ typedef struct {
     unsigned long max_objects; /**< Registrations, queues and others of an RDMA device
                                     that a control group may have together; 0: there is
                                     no limit */
-    int      no_swap;      /**< Whether the system has no swap */
+    int      no_swap;      /**< Whether memory that is not registered has nowhere to
+                                go: there is no room in a swap device, or a control
+                                group lets this process have none */
     int      no_pressure;  /**< Whether the kernel does not tell how long processes wait
                                 for memory */
 } predreg_host_t;

@@ -9,6 +9,7 @@
 #include <tools/predreg/common/command.h>
 #include <ucs/base/number.h>
 #include <ucs/host/cgroup.h>
+#include <ucs/host/pressure.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,17 +50,13 @@ static unsigned long find_objects(const char *root)
 void predreg_host_find_limits(const char *root, predreg_host_t *host)
 {
     char *maps     = predreg_format("%s/proc/sys/vm/max_map_count", root);
-    char *swaps    = predreg_format("%s/proc/swaps", root);
     char *pressure = predreg_format("%s/proc/pressure/memory", root);
-    unsigned long size;
 
     ucs_scan_file(maps, "%lu", &host->max_mappings);
-    /* The first line of the file names the columns: without swap, no line has a number */
-    host->no_swap     = (ucs_scan_file(swaps, "%*s %*s %lu", &size) != 1);
+    host->no_swap     = !ucs_rcache_pred_pressure_can_gain(root);
     host->no_pressure = (access(pressure, R_OK) != 0);
     host->max_objects = find_objects(root);
     free(pressure);
-    free(swaps);
     free(maps);
 }
 

@@ -186,7 +186,8 @@ static void print_memory(const predreg_facts_t *facts)
     if (probe->fork[0] != '\0') {
         printf(ROW "%s\n", "fork protection", probe->fork);
     }
-    printf(ROW "%s\n", "swap", host->no_swap ? "none" : "yes");
+    printf(ROW "%s\n", "swap", host->no_swap ?
+           "none: memory that is given up helps nobody" : "yes");
     if (probe->pinned >= 0) {
         ucs_memunits_to_str(probe->pinned, text, sizeof(text));
         printf(ROW "has pinned %s\n", "UCX at its start", text);

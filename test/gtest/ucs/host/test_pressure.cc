@@ -4,90 +4,217 @@
  * See file LICENSE for terms.
  */
 
+#include <common/fake_root.h>
+
 #include <ucs/host/cgroup.h>
-
-#include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <cstdlib>
-#include <fstream>
-#include <string>
+#include <ucs/host/pressure.h>
 
 class test_pressure : public ::testing::Test {
 protected:
     static constexpr uint64_t SECOND = 1000000000;
+    static constexpr uint64_t MB     = 1ul << 20;
 
-    void SetUp() override
+    test_pressure()
     {
-        char folder[] = "/tmp/test_pressure.XXXXXX";
-
-        ASSERT_NE(nullptr, mkdtemp(folder));
-        m_folder = folder;
-        m_system = m_folder + "/system";
-        m_group  = m_folder + "/group";
+        m_root.write("/proc/self/cgroup", "0::/job/step\n");
+        m_root.write("/sys/fs/cgroup/job/memory.max", std::to_string(64 * MB));
+        m_root.write("/sys/fs/cgroup/job/step/memory.max", "max\n");
+        memory(1000, 900, 1000);
     }
 
-    void TearDown() override
+    void waited(const std::string &file, uint64_t usec)
     {
-        unlink(m_system.c_str());
-        unlink(m_group.c_str());
-        rmdir(m_folder.c_str());
+        m_root.write(file, "some avg10=1.50 avg60=0.00 avg300=0.00 total=" +
+                     std::to_string(usec) +
+                     "\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=7\n");
     }
 
-    /* Processes have waited so long, microseconds */
-    static void waited(const std::string &file, uint64_t time)
+    void group_waited(uint64_t usec)
     {
-        std::ofstream(file) << "some avg10=1.50 avg60=0.00 avg300=0.00 total="
-                            << time << "\nfull avg10=0.00 avg60=0.00 "
-                               "avg300=0.00 total=7\n";
+        waited("/sys/fs/cgroup/job/memory.pressure", usec);
+    }
+
+    void node_waited(uint64_t usec) { waited("/proc/pressure/memory", usec); }
+
+    void memory(unsigned total, unsigned available, unsigned swap)
+    {
+        m_root.write("/proc/meminfo", "MemTotal: " + std::to_string(total) +
+                     " kB\nMemFree: 1 kB\nMemAvailable: " + std::to_string(available) +
+                     " kB\nSwapTotal: 2000 kB\nSwapFree: " + std::to_string(swap) +
+                     " kB\n");
     }
 
     void init(uint64_t now)
     {
-        ucs_rcache_pred_pressure_init_files(&m_pressure, m_system.c_str(),
-                                            m_group.c_str(), now);
+        ucs_rcache_pred_pressure_init(&m_pressure, m_root.path(), now);
     }
 
-    int look(uint64_t now)
+    double look(uint64_t now)
     {
         return ucs_rcache_pred_pressure_look(&m_pressure, now);
     }
 
-    std::string m_folder, m_system, m_group;
+    bool can_gain() { return ucs_rcache_pred_pressure_can_gain(m_root.path()); }
+
+    fake_root                  m_root;
     ucs_rcache_pred_pressure_t m_pressure;
 };
 
-TEST_F(test_pressure, waiting_counts_since_the_last_look) {
-    waited(m_system, 123456789);
+TEST_F(test_pressure, waiting_counts_since_the_last_look)
+{
+    group_waited(123456789);
     init(SECOND);
-    EXPECT_FALSE(look(2 * SECOND));
-    waited(m_system, 123456789 + 100000);
-    EXPECT_FALSE(look(3 * SECOND)); /* A tenth of the time, not more */
-    waited(m_system, 123456789 + 200001);
-    EXPECT_TRUE(look(4 * SECOND));
-    EXPECT_FALSE(look(5 * SECOND));
+    EXPECT_EQ(0, look(2 * SECOND));
+    group_waited(123456789 + 100000);
+    EXPECT_DOUBLE_EQ(.1, look(3 * SECOND));
+    EXPECT_EQ(0, look(4 * SECOND));
+    group_waited(123456789 + 300000);
+    EXPECT_DOUBLE_EQ(.1, look(6 * SECOND));
+    /* More than the time: the file is younger than the clock */
+    group_waited(123456789 + 9000000);
+    EXPECT_EQ(1, look(7 * SECOND));
+    /* The counter begins anew, or the clock goes back */
+    group_waited(1);
+    EXPECT_EQ(0, look(8 * SECOND));
+    group_waited(2);
+    EXPECT_EQ(0, look(8 * SECOND));
+    group_waited(3);
+    EXPECT_EQ(0, look(7 * SECOND));
 }
 
-TEST_F(test_pressure, either_file_counts) {
-    waited(m_group, 5);
+/* Others of the node wait, because of a limit of their own */
+TEST_F(test_pressure, node_counts_only_if_it_has_little_left)
+{
+    group_waited(0);
+    node_waited(0);
     init(SECOND);
-    waited(m_group, 900000);
-    EXPECT_TRUE(look(2 * SECOND));
-    waited(m_system, 10);
-    EXPECT_FALSE(look(3 * SECOND));
+    node_waited(500000);
+    EXPECT_EQ(0, look(2 * SECOND));
+    memory(1000, 99, 1000);
+    EXPECT_EQ(0, look(3 * SECOND));
+    node_waited(1000000);
+    EXPECT_DOUBLE_EQ(.5, look(4 * SECOND));
+    group_waited(700000);
+    EXPECT_DOUBLE_EQ(.7, look(5 * SECOND));
 }
 
-TEST_F(test_pressure, a_system_that_does_not_tell) {
+TEST_F(test_pressure, group_without_a_limit_does_not_count)
+{
+    m_root.write("/sys/fs/cgroup/job/memory.max", "max\n");
+    group_waited(0);
     init(SECOND);
-    EXPECT_FALSE(look(2 * SECOND));
-    std::ofstream(m_system) << "nothing of the kind\n";
-    EXPECT_FALSE(look(3 * SECOND));
-    ucs_rcache_pred_pressure_init_files(&m_pressure, nullptr, nullptr, 0);
-    EXPECT_FALSE(look(SECOND));
+    group_waited(500000);
+    EXPECT_EQ(0, look(2 * SECOND));
+    EXPECT_STREQ("", m_pressure.sources[UCS_RCACHE_PRED_PRESSURE_GROUP].file);
 }
 
-TEST_F(test_pressure, this_system) {
-    ucs_rcache_pred_pressure_init(&m_pressure, SECOND);
-    EXPECT_STREQ("/proc/pressure/memory", m_pressure.files[0]);
-    EXPECT_FALSE(look(SECOND)); /* No time has passed */
+/* Two of the groups have a limit: the higher one has the processes that share memory */
+TEST_F(test_pressure, highest_group_with_a_limit)
+{
+    m_root.write("/sys/fs/cgroup/job/step/memory.max", "1000\n");
+    waited("/sys/fs/cgroup/job/step/memory.pressure", 0);
+    group_waited(0);
+    init(SECOND);
+    waited("/sys/fs/cgroup/job/step/memory.pressure", 500000);
+    EXPECT_EQ(0, look(2 * SECOND));
+    group_waited(500000);
+    EXPECT_DOUBLE_EQ(.5, look(3 * SECOND));
+}
+
+/* Groups of version 1 do not tell how long processes wait: the group of version 2 with the
+ * same path does, or else that of this process */
+TEST_F(test_pressure, version_1)
+{
+    m_root.write("/sys/fs/cgroup/memory/slurm/job/memory.limit_in_bytes", "1048576\n");
+    for (const char *groups : {"4:memory:/slurm/job/step\n0::/slurm/job/step\n",
+                               "4:memory:/slurm/job/step\n0::/slurm/job\n"}) {
+        m_root.write("/proc/self/cgroup", groups);
+        waited("/sys/fs/cgroup/unified/slurm/job/memory.pressure", 0);
+        init(SECOND);
+        waited("/sys/fs/cgroup/unified/slurm/job/memory.pressure", 500000);
+        EXPECT_DOUBLE_EQ(.5, look(2 * SECOND));
+    }
+
+    m_root.write("/proc/self/cgroup", "4:memory:/slurm/job/step\n0::/session\n");
+    waited("/sys/fs/cgroup/unified/session/memory.pressure", 0);
+    init(SECOND);
+    waited("/sys/fs/cgroup/unified/session/memory.pressure", 250000);
+    EXPECT_DOUBLE_EQ(.25, look(2 * SECOND));
+}
+
+/* Without PSI the pages read back from swap count, 0.1 ms each */
+TEST_F(test_pressure, pages_read_back)
+{
+    m_root.write("/sys/fs/cgroup/job/memory.stat", "anon 1\npgmajfault 1000\n");
+    init(SECOND);
+    EXPECT_EQ(0, look(2 * SECOND));
+    m_root.write("/sys/fs/cgroup/job/memory.stat", "anon 1\npgmajfault 3000\n");
+    EXPECT_DOUBLE_EQ(.2, look(3 * SECOND));
+
+    m_root.write("/proc/self/cgroup", "4:memory:/job\n0::/\n");
+    m_root.write("/sys/fs/cgroup/memory/job/memory.limit_in_bytes", "1048576\n");
+    m_root.write("/sys/fs/cgroup/memory/job/memory.stat",
+                 "pgmajfault 7\ntotal_pgmajfault 10\n");
+    init(SECOND);
+    m_root.write("/sys/fs/cgroup/memory/job/memory.stat",
+                 "pgmajfault 9\ntotal_pgmajfault 5010\n");
+    EXPECT_DOUBLE_EQ(.5, look(2 * SECOND));
+
+    m_root.write("/proc/vmstat", "pswpin 5\n");
+    init(SECOND);
+    memory(1000, 10, 1000);
+    m_root.write("/proc/vmstat", "pswpin 4005\n");
+    EXPECT_DOUBLE_EQ(.4, look(2 * SECOND));
+}
+
+TEST_F(test_pressure, a_system_that_does_not_tell)
+{
+    memory(1000, 10, 1000);
+    init(SECOND);
+    EXPECT_EQ(0, look(2 * SECOND));
+    group_waited(1000000);
+    m_root.write("/proc/pressure/memory", "nothing of the kind\n");
+    EXPECT_EQ(0, look(3 * SECOND)); /* The file is looked for once */
+}
+
+TEST_F(test_pressure, nothing_is_gained_without_swap)
+{
+    EXPECT_TRUE(can_gain());
+    memory(1000, 10, 0);
+    EXPECT_FALSE(can_gain());
+    memory(1000, 10, 1);
+    EXPECT_TRUE(can_gain());
+
+    m_root.write("/sys/fs/cgroup/job/memory.swap.current", "4096\n");
+    m_root.write("/sys/fs/cgroup/job/memory.swap.max", "max\n");
+    EXPECT_TRUE(can_gain());
+    m_root.write("/sys/fs/cgroup/job/memory.swap.max", "8192\n");
+    EXPECT_TRUE(can_gain());
+    m_root.write("/sys/fs/cgroup/job/memory.swap.current", "8192\n");
+    EXPECT_FALSE(can_gain());
+    m_root.write("/sys/fs/cgroup/job/memory.swap.current", "0\n");
+    m_root.write("/sys/fs/cgroup/job/memory.swap.max", "0\n");
+    EXPECT_FALSE(can_gain());
+}
+
+/* Version 1 has one limit on memory and swap together */
+TEST_F(test_pressure, nothing_is_gained_without_swap_in_version_1)
+{
+    const std::string group = "/sys/fs/cgroup/memory/job/memory.memsw.";
+
+    m_root.write("/proc/self/cgroup", "4:memory:/job/step\n0::/\n");
+    EXPECT_TRUE(can_gain());
+    m_root.write(group + "usage_in_bytes", "4096\n");
+    m_root.write(group + "limit_in_bytes", "9223372036854771712\n");
+    EXPECT_TRUE(can_gain());
+    m_root.write(group + "limit_in_bytes", "4096\n");
+    EXPECT_FALSE(can_gain());
+}
+
+TEST_F(test_pressure, this_system)
+{
+    ucs_rcache_pred_pressure_init(&m_pressure, "", SECOND);
+    EXPECT_EQ(0, look(SECOND)); /* No time has passed */
+    (void)ucs_rcache_pred_pressure_can_gain("");
+    EXPECT_LT(ucs_rcache_pred_pressure_faults(), 1ul << 40);
 }

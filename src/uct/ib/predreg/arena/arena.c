@@ -21,6 +21,10 @@
  * A look takes some 20 us */
 #define LOOK_INTERVAL UCS_ARENA_DEF_IDLE
 
+/* Memory is short if processes have waited for memory during this part of the time since
+ * the last look: a clear slowdown */
+#define SHORT_PART .1
+
 /* Bytes of a huge page on x86, and of the usual ones on ARM. Longer huge pages are left to
  * the kernel */
 #define HUGE_PAGE (2ul << 20)
@@ -217,7 +221,7 @@ ucs_status_t uct_predreg_arena_create(const uct_predreg_arena_params_t *params,
     uct_predreg_attract_init(&arena->attraction, params->min_length,
                              params->slab_size);
     arena->look_at  = uct_predreg_served_time(&arena->served);
-    ucs_rcache_pred_pressure_init(&arena->pressure, arena->look_at);
+    ucs_rcache_pred_pressure_init(&arena->pressure, "", arena->look_at);
     *arena->is_here = 1;
     *arena_p        = arena;
     if (__lsan_register_root_region != NULL) {
@@ -254,7 +258,7 @@ void uct_predreg_arena_destroy(uct_predreg_arena_t *arena)
 static void
 give_if_short(uct_predreg_arena_t *arena, ucs_rcache_pred_time_t now)
 {
-    if (ucs_rcache_pred_pressure_look(&arena->pressure, now)) {
+    if (ucs_rcache_pred_pressure_look(&arena->pressure, now) > SHORT_PART) {
         (void)ucs_arena_shrink(arena->served.arena, SIZE_MAX, now);
     }
 }

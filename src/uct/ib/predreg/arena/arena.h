@@ -12,7 +12,7 @@
 #include "register.h"
 
 #include <ucs/arena/arena.h>
-#include <ucs/host/cgroup.h>
+#include <ucs/host/pressure.h>
 #include <ucs/host/thread.h>
 #include <ucs/sys/compiler_def.h>
 #include <uct/api/uct.h>

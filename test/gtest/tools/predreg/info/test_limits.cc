@@ -44,16 +44,19 @@ TEST_F(test_info_limits, of_nothing) {
 TEST_F(test_info_limits, of_the_kernel) {
     make_file("proc/sys/vm/max_map_count", "65530\n");
     make_file("proc/pressure/memory", "some avg10=0.00 avg60=0.00 avg300=0.00 total=0\n");
-    make_file("proc/swaps", "Filename Type Size Used Priority\n");
+    make_file("proc/meminfo", "MemTotal: 9 kB\nSwapTotal: 8 kB\nSwapFree: 0 kB\n");
     make_file("proc/42/maps", "a\nb\nc\n");
     EXPECT_EQ(65530u, find().max_mappings);
     EXPECT_FALSE(m_host.no_pressure);
     EXPECT_TRUE(m_host.no_swap);
     EXPECT_EQ(3u, predreg_host_mappings(path("").c_str(), 42));
 
-    make_file("proc/swaps", "Filename Type Size Used Priority\n"
-              "/dev/zram0 partition 8388604 0 -2\n");
+    make_file("proc/meminfo", "MemTotal: 9 kB\nSwapTotal: 8 kB\nSwapFree: 7 kB\n");
     EXPECT_FALSE(find().no_swap);
+    make_file("proc/self/cgroup", "0::/job\n");
+    make_file("sys/fs/cgroup/job/memory.swap.current", "0\n");
+    make_file("sys/fs/cgroup/job/memory.swap.max", "0\n");
+    EXPECT_TRUE(find().no_swap);
 }
 
 TEST_F(test_info_limits, of_control_groups) {
