@@ -92,6 +92,35 @@ learns()
         "$work/summary"
 }
 
+# squeezed MIB COMMAND...: a job whose control group has room for so many MiB. It waits for
+# memory, and so gives up what it keeps otherwise. The kernel kills some processes of such
+# a group, under stock UCX as well, see docs/benchmarks.md: that is tried again
+squeezed()
+{
+    local rig="$top/test/rig/memory.sh $1 $rig" status try
+    shift
+    for try in 1 2 3 4; do
+        status=0
+        "$@" > "$work/squeezed" 2>&1 || status=$?
+        grep -q "killed [1-9]" "$work/squeezed" || break
+    done
+    cat "$work/squeezed"
+    [ $status -eq 0 ] || return $status
+    awk "$value"'
+        value("pressure_seconds") <= 0 { print "nobody has waited"; bad = 1 }
+        value("budget_spent_seconds") < 0.02 * value("budget_time_seconds") {
+            print "only the budget was spent"; bad = 1 }
+        value("bytes_avg") > 0.95 * value("bytes_peak") { print "all was kept"; bad = 1 }
+        END { exit bad }' "$work/summary"
+}
+
+# roomy COMMAND...: a job with room for its memory
+roomy()
+{
+    "$@" && awk "$value"'
+        value("pressure_seconds") != 0 { print "waits without need"; exit 1 }' "$work/summary"
+}
+
 # unbound COMMAND...: a job whose ranks may run on all processors
 unbound()
 {
@@ -1546,6 +1575,8 @@ if [ -z "$sanitizer" ]; then
     run "keys run out" learns 400 job 2 "$apps/chunks" --buffers 600 --iters 6 --compute 1
     run "keys run out, refused with EAGAIN" learns 400,again job 2 "$apps/chunks" \
         --buffers 600 --iters 6 --compute 1
+    run "memory is short" squeezed 260 job 2 "$apps/pressure" --size 80m --iters 4
+    run "memory is not short" roomy job 2 "$apps/pressure" --size 20m --iters 2
     run "UCX in a plug-in" plugged_in
     run "UCX in a plug-in that is loaded again" plugged_in -c -n
     for setting in UCX_MEM_EVENTS=n UCX_MEM_MMAP_HOOK_MODE=none; do

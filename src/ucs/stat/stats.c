@@ -93,6 +93,7 @@ const ucs_rcache_pred_counter_t ucs_rcache_pred_counters[] = {
     STAT(budget_spent, NSEC),
     STAT(budget_time, NSEC),
     STAT(room_lost, NSEC),
+    COUNTER("pressure", NSEC, pressure, 1, 0),
     COUNTER("helper_cpu", NSEC, helper_cpu, 1, 0),
     COUNTER("eager_sends", COUNT, eager_sends, 1, 1),
     COUNTER("eager_hot", COUNT, eager_hot, 1, 1),

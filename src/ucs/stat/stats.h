@@ -57,6 +57,10 @@ typedef struct ucs_rcache_pred_snapshot {
                                                 learned of the process's devices or the
                                                 user says: the least of these numbers.
                                                 UINT64_MAX: no device has refused a key */
+    uint64_t                pressure;      /**< How long processes that share this one's
+                                                memory have waited for memory, as far as
+                                                memory that is given up can help them,
+                                                ns */
     uint64_t                helper_cpu;    /**< Processor time of the helper
                                                 thread, ns */
     uint64_t                eager_sends;   /**< Small sends that the library has

@@ -307,3 +307,22 @@ void fake_world::op_seat(void *arg, uint64_t demand,
         seat->idle = (world->m_num_seats / world->seat_turns) % 2;
     }
 }
+
+double fake_world::op_waits(void *arg)
+{
+    return ((fake_world*)arg)->waits;
+}
+
+uint64_t fake_world::op_faults(void *arg)
+{
+    return ((fake_world*)arg)->faults;
+}
+
+ucs_rcache_pred_ops_t fake_world::ops_with_waits()
+{
+    ucs_rcache_pred_ops_t result = ops;
+
+    result.waits  = op_waits;
+    result.faults = op_faults;
+    return result;
+}

@@ -130,6 +130,13 @@ public:
     uint64_t demand() const { return m_demand; }
     unsigned num_seats() const { return m_num_seats; }
 
+    /* ops, with functions that tell how long processes wait for memory */
+    static ucs_rcache_pred_ops_t ops_with_waits();
+    /* For which part of the time they do */
+    double                waits = 0;
+    /* How many pages registrations have waited for */
+    std::atomic<uint64_t> faults{0};
+
     unsigned num_wakes() const { return m_num_wakes; }
 
     /* Fail the test for errors and leaks */
@@ -148,6 +155,9 @@ private:
     static void op_leave(void *arg);
     static void op_seat(void *arg, uint64_t demand,
                         ucs_rcache_pred_seat_t *seat);
+
+    static double op_waits(void *arg);
+    static uint64_t op_faults(void *arg);
 
     ucs_status_t reg(registration r, void **memh_p);
     ucs_status_t dereg(const domain *dom, void *memh);

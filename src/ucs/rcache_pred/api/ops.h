@@ -120,6 +120,22 @@ typedef struct ucs_rcache_pred_ops {
      */
     void                   (*publish)(void *arg);
 
+    /**
+     * Find out how long the processes that share this one's memory have waited for
+     * memory since the last call. Called four times a second by the thread that does
+     * the helper's work, while memory is registered.
+     *
+     * @return the waits as a part of the time since the last call, divided by the number
+     *         of processes that give memory up; 0 where nobody gains memory that is given
+     *         up. NULL: memory is never short.
+     */
+    double                 (*waits)(void *arg);
+
+    /** @return how many pages the calling thread has had to wait for so far, which were in
+     *          swap. Called by any thread that registers memory, while memory is short; not
+     *          NULL if @ref waits is not. */
+    uint64_t               (*faults)(void *arg);
+
     /** Get the processor time of the calling thread, ns. Called by the helper
      *  thread, twice a round. NULL: the thread is assumed to run all the time. */
     ucs_rcache_pred_time_t (*busy)(void *arg);

@@ -11,6 +11,10 @@
 
 #include <ucs/debug/log_def.h>
 
+/* While memory is short, each registration changes what its pages are expected to wait by
+ * this part of the difference, 1/8 */
+#define PAGE_TIME_FADE 8
+
 /*
  * Registers and deregisters memory, and measures what that costs. Any thread
  * may call these functions.
@@ -34,16 +38,38 @@ static void domain_leave(const ucs_rcache_pred_domain_t *domain)
     }
 }
 
-/* Add the time of an operation to the estimate of its cost, and emit its event.
- * Under lock. */
+/* How many pages this thread has waited for so far, which were in swap; 0 while memory is
+ * not short */
+static uint64_t count_faults(ucs_rcache_pred_t *pred, int is_short)
+{
+    return is_short ? pred->ops.faults(pred->params.arg) : 0;
+}
+
+/* While memory is short, note how long a registration has waited for pages that were in
+ * swap. Under lock. */
+static void note_read_back(pred_shortage_t *shortage, const ucs_rcache_pred_cost_t *cost,
+                           size_t pages, ucs_rcache_pred_time_t time, uint64_t faults)
+{
+    ucs_rcache_pred_time_t waited = 0;
+
+    if (faults > 0) {
+        waited = pred_elapsed(ucs_rcache_pred_cost_estimate(cost, pages), time);
+    }
+    shortage->read_back += waited;
+    shortage->page_time += (((double)waited / pages) - shortage->page_time) /
+                           PAGE_TIME_FADE;
+}
+
+/* Add the time of an operation to the estimate of its cost, unless it has waited for pages
+ * that were in swap, and emit its event. Under lock. */
 static void account(const pred_handle_t *handle,
                     ucs_rcache_pred_event_type_t type, ucs_rcache_pred_by_t by,
                     ucs_rcache_pred_time_t begin, ucs_rcache_pred_time_t end,
-                    ucs_status_t status)
+                    uint64_t faults, ucs_status_t status)
 {
     ucs_rcache_pred_domain_t *domain = handle->domain;
 
-    if (status == UCS_OK) {
+    if ((status == UCS_OK) && (faults == 0)) {
         ucs_rcache_pred_cost_update((type == UCS_RCACHE_PRED_EVENT_REG) ?
                                     &domain->reg_cost : &domain->dereg_cost,
                                     pred_pages(domain->pred, &handle->range),
@@ -62,14 +88,18 @@ ucs_status_t pred_register(pred_handle_t *handle, ucs_rcache_pred_by_t by,
 {
     ucs_rcache_pred_t *pred = handle->domain->pred;
     size_t length           = ucs_rcache_pred_range_length(&handle->range);
+    int is_short            = ucs_relaxed_load(&pred->shortage.is_short);
     ucs_rcache_pred_time_t begin;
     ucs_status_t status;
+    uint64_t faults;
 
     domain_enter(handle->domain);
+    faults = count_faults(pred, is_short);
     begin  = pred_now(pred);
     status = pred->ops.mem_reg(handle->domain->arg, (void*)handle->range.start,
                                length, flags, &handle->memh);
     *end_p = pred_now(pred);
+    faults = count_faults(pred, is_short) - faults;
     domain_leave(handle->domain);
 
     pred_lock(pred);
@@ -81,7 +111,12 @@ ucs_status_t pred_register(pred_handle_t *handle, ucs_rcache_pred_by_t by,
                                            handle->domain->device);
         }
     }
-    account(handle, UCS_RCACHE_PRED_EVENT_REG, by, begin, *end_p, status);
+    if ((status == UCS_OK) && is_short) {
+        note_read_back(&pred->shortage, &handle->domain->reg_cost,
+                       pred_pages(pred, &handle->range), pred_elapsed(begin, *end_p),
+                       faults);
+    }
+    account(handle, UCS_RCACHE_PRED_EVENT_REG, by, begin, *end_p, faults, status);
     pred_unlock(pred);
     return status;
 }
@@ -142,7 +177,7 @@ pred_deregister(const pred_handle_t *handle, ucs_rcache_pred_by_t by)
             ucs_rcache_pred_node_key_given(domain->limits.node, domain->device);
         }
     }
-    account(handle, UCS_RCACHE_PRED_EVENT_DEREG, by, begin, end, status);
+    account(handle, UCS_RCACHE_PRED_EVENT_DEREG, by, begin, end, 0, status);
     --pred->bound.releasing;
     --domain->releasing; /* The domain may be destroyed from here on */
     pred_unlock(pred);

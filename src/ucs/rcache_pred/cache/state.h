@@ -13,6 +13,7 @@
 #include <ucs/rcache_pred/predict/budget.h>
 #include <ucs/rcache_pred/predict/policy.h>
 #include <ucs/rcache_pred/predict/predict.h>
+#include <ucs/rcache_pred/predict/shortage.h>
 #include <ucs/rcache_pred/table/dq.h>
 #include <ucs/rcache_pred/table/forgotten.h>
 #include <ucs/rcache_pred/table/region.h>
@@ -300,6 +301,23 @@ typedef struct pred_seat {
 } pred_seat_t;
 
 
+/** Whether memory is short, and what that has changed so far. */
+typedef struct pred_shortage {
+    ucs_rcache_pred_shortage_t state;     /**< Protected by helper_mutex, as looked */
+    ucs_rcache_pred_time_t     looked;    /**< When a round, or the helper thread, last
+                                               looked; 0: not yet */
+    _Atomic(int)               is_short;  /**< As state says. Written under helper_mutex,
+                                               read by threads that register; relaxed */
+    ucs_rcache_pred_time_t     read_back; /**< Time that registrations since that look
+                                               have spent on pages that were in swap,
+                                               ns. Protected by the lock, as
+                                               page_time */
+    double                     page_time; /**< What that has taken a registration lately,
+                                               ns for each of its pages; 0 while memory
+                                               is not short */
+} pred_shortage_t;
+
+
 struct ucs_rcache_pred {
     /* Constant after creation, except that the policy may become on-demand
      * before the first domain is created. Every use reads these */
@@ -347,6 +365,8 @@ struct ucs_rcache_pred {
     /* Atomics, which need no lock */
     pred_handshake_t            handshake UCS_V_ALIGNED(64);
     pred_absence_t              absence;
+
+    pred_shortage_t             shortage;
 
     /* Protected by helper_mutex */
     ucs_mutex_t                 helper_mutex UCS_V_ALIGNED(64);

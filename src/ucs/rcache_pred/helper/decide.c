@@ -27,6 +27,10 @@
  * registration ahead of it one more. */
 #define RANK_STEPS 2
 
+/* While memory is short, the helper looks again after this time, ns, at a region that was
+ * kept for lack of budget: the rate of the budget changes */
+#define SHORT_KEEP 1000000000
+
 /* When a use has made a precedent for other regions, how many of the regions that wait
  * for the precedent are decided about. Thousands may wait, and the program will first use
  * those that have waited for longest */
@@ -90,11 +94,16 @@ static void region_keep(ucs_rcache_pred_t *pred,
                         ucs_rcache_pred_region_t *region,
                         const outlook_t *next)
 {
+    ucs_rcache_pred_time_t until = region->forecast.expiry;
+
+    if (next->in_time) {
+        until = pred_spend_look_again(pred, region, next->now, next->deadline);
+        if (pred->shortage.state.is_short) {
+            until = ucs_min(until, next->now + SHORT_KEEP);
+        }
+    }
     region->kept = next->in_time;
-    pred_enqueue_awaited(pred, region, next->now, next->in_time ?
-                         pred_spend_look_again(pred, region, next->now,
-                                               next->deadline) :
-                         region->forecast.expiry);
+    pred_enqueue_awaited(pred, region, next->now, until);
 }
 
 /* Keep the region of a burst while the burst goes on. Under lock. @return whether the

@@ -139,6 +139,7 @@ static void round_begin(ucs_rcache_pred_t *pred)
     pred_seat_note_late(pred, pred_measure_wakeup(pred, now));
     pred_pace_round(pred, now);
     pred_spend_round_begin(pred, now);
+    pred_shortage_look(pred, now);
     pred_take_seat(pred, now);
     pred_answer_node(pred);
 }

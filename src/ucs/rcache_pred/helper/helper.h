@@ -25,10 +25,10 @@
  * their uses, off the critical path (CF'11, section 3.2). The folder, from the
  * bottom up: what the helper's work costs (times.c), the queues of regions
  * (queue.c), when the next round is (pace.c), the decisions about regions
- * (decide.c), what is cleared away (cleanup.c), the seat among the node's
- * processes (seat.c), one round of all this (helper.c), who does the work
- * (mode.c), and where the thread and the program start rounds (poll.c). It may
- * use api/, predict/ and cache/; the files on top call it.
+ * (decide.c), what is cleared away (cleanup.c), whether memory is short (shortage.c), who
+ * does the work by the seat among the node's processes (seat.c), one round of all this
+ * (helper.c), and where the thread and the program start rounds (poll.c). It may use
+ * api/, predict/ and cache/; the files on top call it.
  */
 
 /** Initialize the state of the rounds. */
@@ -42,19 +42,14 @@ ucs_rcache_pred_time_t pred_helper_round(ucs_rcache_pred_t *pred,
                                          unsigned steps);
 
 
-/* mode.c
+/* seat.c
  *
- * Who does the helper's work: the thread, or the program.
+ * Who does the work: the thread, or the program, by the seat of this process among those
+ * of its node.
  */
 
 /** Set the mode with which the cache starts. */
 void pred_mode_init(ucs_rcache_pred_t *pred);
-
-
-/* seat.c
- *
- * This process among those of its node: its demand, and its seat.
- */
 
 /** Initialize the seat, before it is asked for the first time. */
 void pred_seat_init(ucs_rcache_pred_t *pred);
@@ -67,6 +62,22 @@ void pred_seat_note_late(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t late);
 /** Ask for the seat of this process if it is time to, and change the mode if
  *  the seat says so. Called at the beginning of a round. */
 void pred_take_seat(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now);
+
+/* shortage.c
+ *
+ * What the helper does differently while processes wait for memory.
+ */
+
+/** Look whether memory is short, if it is time to, and change the rate of the budget by
+ *  that. Called at the beginning of a round before @ref pred_take_seat, and by the thread
+ *  while the program does the work. */
+void pred_shortage_look(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now);
+
+/** @return when to look next; UCS_RCACHE_PRED_TIME_INF as long as no memory is registered
+ *          that could be given up. */
+ucs_rcache_pred_time_t
+pred_shortage_due(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now);
+
 
 /* pace.c
  *

@@ -194,6 +194,7 @@ ucs_rcache_pred_time_t pred_sleep(ucs_rcache_pred_t *pred)
     next = ucs_max(ucs_rcache_pred_timeq_first(&pred->rounds.awaited),
                    pred->rounds.quiet_until);
     next = ucs_min(pred_rq_due_time(pred), next);
+    next = ucs_min(pred_shortage_due(pred, now), next);
     if (poll != UCS_RCACHE_PRED_TIME_INF) {
         return come_back(pred, ucs_min(next, ucs_max(poll,
                                                      quiet_time(pred, now))));

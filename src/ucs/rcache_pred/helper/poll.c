@@ -40,10 +40,43 @@
 /* How often the thread looks whether another process of the node lacks room, ns */
 #define ANSWER_INTERVAL 4000000
 
+/* How often the thread looks, while the program does the helper's work, whether the process
+ * has registered memory that others may need, ns: nobody wakes the thread for that */
+#define STAND_BY_INTERVAL 1000000000
+
 /* How often a thread that polls for messages looks at the clock, ns. A look takes as long
  * as a poll: with a look at each poll, messages would be found later */
 #define IDLE_INTERVAL   1000
 
+
+/* What the thread does while the program does the helper's work, but may compute for long.
+ * If helper_mutex is taken, a round does the same, or a fork keeps everybody from
+ * deregistering. @return when the thread is to do that again */
+static ucs_rcache_pred_time_t stand_by(ucs_rcache_pred_t *pred)
+{
+    ucs_rcache_pred_time_t now  = pred_now(pred);
+    ucs_rcache_pred_time_t next = UCS_RCACHE_PRED_TIME_INF;
+
+    if (pred->ops.waits != NULL) {
+        next = now + STAND_BY_INTERVAL;
+    }
+    if (ucs_mutex_trylock(&pred->helper_mutex)) {
+        pred_shortage_look(pred, now);
+        if (pred->shortage.state.is_short) {
+            pred_take_seat(pred, now); /* The thread may get the work */
+        }
+        if (pred->params.node != NULL) {
+            pred_answer_node(pred);
+        }
+        next = ucs_min(next, pred_shortage_due(pred, now));
+        ucs_mutex_unlock(&pred->helper_mutex);
+    }
+
+    if (atomic_load(&pred->handshake.mode) == UCS_RCACHE_PRED_MODE_THREAD) {
+        return now;
+    }
+    return (pred->params.node != NULL) ? ucs_min(next, now + ANSWER_INTERVAL) : next;
+}
 
 ucs_rcache_pred_time_t ucs_rcache_pred_poll(ucs_rcache_pred_t *pred)
 {
@@ -64,15 +97,8 @@ ucs_rcache_pred_time_t ucs_rcache_pred_poll(ucs_rcache_pred_t *pred)
         ucs_mutex_unlock(&pred->helper_mutex);
     }
 
-    if ((atomic_load(&pred->handshake.mode) == UCS_RCACHE_PRED_MODE_PROGRESS) &&
-        (pred->params.node != NULL)) {
-        /* The program does the helper's work, but may compute for long. If helper_mutex is
-         * taken, a round answers, or a fork keeps everybody from deregistering */
-        if (ucs_mutex_trylock(&pred->helper_mutex)) {
-            pred_answer_node(pred);
-            ucs_mutex_unlock(&pred->helper_mutex);
-        }
-        next = pred_now(pred) + ANSWER_INTERVAL;
+    if (atomic_load(&pred->handshake.mode) == UCS_RCACHE_PRED_MODE_PROGRESS) {
+        next = stand_by(pred);
     }
 
     /* The helper thread runs here, outside of a round, and so it has a processor and can

@@ -11,9 +11,10 @@
 #include <ucs/sys/math.h>
 
 /*
- * The seat of this process among those of its node (CF'11, section 5). The
- * process tells the others its demand, and its seat says whether the thread or
- * the program shall do the helper's work.
+ * Who does the helper's work: its thread, or the program's threads between
+ * communications. The seat of this process among those of its node says so (CF'11,
+ * section 5); poll.c gives the program the work, too, when the helper thread gets no
+ * processor. The process tells the others its demand.
  *
  * Demand is counted in epochs; an epoch is the time from one seat to the next.
  * A region that is used in an epoch counts once, with the length of its first use in the
@@ -38,6 +39,36 @@
  * with less demand says little, since many programs have periods longer than an epoch. */
 #define DEMAND_FADE   8
 
+
+void pred_mode_init(ucs_rcache_pred_t *pred)
+{
+    pred_handshake_t *handshake = &pred->handshake;
+
+    atomic_init(&handshake->mode,
+                (pred->params.helper == UCS_RCACHE_PRED_HELPER_PROGRESS) ?
+                UCS_RCACHE_PRED_MODE_PROGRESS : UCS_RCACHE_PRED_MODE_THREAD);
+    /* The first round is due at once, since it asks for the seat */
+    atomic_init(&handshake->due,
+                pred_is_on_demand(pred) ? UCS_RCACHE_PRED_TIME_INF : 0);
+}
+
+ucs_rcache_pred_mode_t ucs_rcache_pred_get_mode(ucs_rcache_pred_t *pred)
+{
+    return pred_is_on_demand(pred) ? UCS_RCACHE_PRED_MODE_NONE :
+                                     atomic_load(&pred->handshake.mode);
+}
+
+void ucs_rcache_pred_without_helper(ucs_rcache_pred_t *pred)
+{
+    pred->params.policy = UCS_RCACHE_PRED_POLICY_ON_DEMAND;
+    /* Relaxed: there is no domain yet, so no other thread uses the cache */
+    ucs_relaxed_store(&pred->handshake.due, UCS_RCACHE_PRED_TIME_INF);
+}
+
+ucs_rcache_pred_policy_t ucs_rcache_pred_get_policy(ucs_rcache_pred_t *pred)
+{
+    return pred->params.policy;
+}
 
 void pred_seat_init(ucs_rcache_pred_t *pred)
 {
@@ -77,13 +108,14 @@ void pred_seat_note_late(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t late)
 }
 
 /* Whether the helper thread shares its processor with others, going by its late sleeps,
- * whatever the seat has said. Not asked without seats: the thread would lose the work
+ * whatever the seat has said; which it may while memory is short. Not asked without seats: the thread would lose the work
  * here, and nothing would give the work back */
 static int is_displaced(ucs_rcache_pred_t *pred)
 {
     return (atomic_load(&pred->handshake.mode) == UCS_RCACHE_PRED_MODE_THREAD) &&
            (pred->params.helper == UCS_RCACHE_PRED_HELPER_CONSERVATIVE) &&
-           (pred->ops.seat != NULL) && (pred->seat.late >= LATE_SLEEPS);
+           (pred->ops.seat != NULL) && (pred->seat.late >= LATE_SLEEPS) &&
+           !pred->shortage.state.is_short;
 }
 
 /* Have the thread or the program do the helper's work from now on */
@@ -133,6 +165,7 @@ void pred_take_seat(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
                                ucs_rcache_pred_share(&seat) : 0;
     pred_spend_set_seat(pred, &seat);
     set_mode(pred, ucs_rcache_pred_choose_mode(pred->params.helper, &seat,
+                                               pred->shortage.state.is_short,
                                                atomic_load(&pred->handshake.mode),
                                                &pred->seat.votes));
 }

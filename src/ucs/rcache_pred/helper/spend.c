@@ -95,15 +95,23 @@ void pred_spend_begin_anew(pred_rounds_t *rounds)
     rounds->quiet_until = ucs_min(rounds->quiet_until, rounds->last);
 }
 
+void pred_spend_set_rate(ucs_rcache_pred_t *pred)
+{
+    /* The share is written under helper_mutex as well */
+    double rate = pred->params.budget * pred->integral.share;
+
+    ucs_rcache_pred_budget_set_rate(&pred->rounds.budget, (rate == 0) ? 0 :
+                                    (rate + pred->shortage.state.part));
+}
+
 void pred_spend_set_seat(ucs_rcache_pred_t *pred, const ucs_rcache_pred_seat_t *seat)
 {
     pred->rounds.idle = seat->idle;
-    ucs_rcache_pred_budget_set_rate(&pred->rounds.budget,
-                                    pred->params.budget * seat->share);
     pred_lock(pred);
     pred_stats_advance(pred, pred_now(pred));
     pred->integral.share = seat->share;
     pred_unlock(pred);
+    pred_spend_set_rate(pred);
 }
 
 /* The processor time of the helper thread; or the present time, if the user of the cache

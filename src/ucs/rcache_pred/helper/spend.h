@@ -28,6 +28,10 @@ void pred_spend_init(ucs_rcache_pred_t *pred);
  *  and let the helper's time cost only as much as the program lacks it. */
 void pred_spend_set_seat(ucs_rcache_pred_t *pred, const ucs_rcache_pred_seat_t *seat);
 
+/** Let the budget be a part of the processor time that the process can have, and what a
+ *  shortage of memory makes worth spending. A budget of 0 stays 0. */
+void pred_spend_set_rate(ucs_rcache_pred_t *pred);
+
 /** From now on the program does the helper's work instead of the thread, or the reverse.
  *  Let rounds come as often as at the beginning: they were made rarer for reasons that do
  *  not hold any more. */

@@ -36,6 +36,7 @@ void pred_range_times(ucs_rcache_pred_t *pred,
 
     *times        = pred->rounds.times;
     times->reg    = ucs_rcache_pred_cost_estimate(&domain->reg_cost, pages);
+    times->reg   += pred->shortage.page_time * pages;
     times->dereg  = ucs_rcache_pred_cost_estimate(&domain->dereg_cost, pages);
     mode          = atomic_load(&pred->handshake.mode);
     times->margin = (mode == UCS_RCACHE_PRED_MODE_PROGRESS) ?

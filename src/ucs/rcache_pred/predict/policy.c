@@ -104,13 +104,14 @@ ucs_rcache_pred_share(const ucs_rcache_pred_seat_t *seat)
     return seat->sharers * seat->slice;
 }
 
-static ucs_rcache_pred_mode_t wanted_mode(ucs_rcache_pred_helper_t helper,
-                                          const ucs_rcache_pred_seat_t *seat)
+static ucs_rcache_pred_mode_t
+wanted_mode(ucs_rcache_pred_helper_t helper, const ucs_rcache_pred_seat_t *seat,
+            int is_short)
 {
     switch (helper) {
     case UCS_RCACHE_PRED_HELPER_CONSERVATIVE:
-        return (seat->idle > 0) ? UCS_RCACHE_PRED_MODE_THREAD :
-                                  UCS_RCACHE_PRED_MODE_PROGRESS;
+        return ((seat->idle > 0) || is_short) ? UCS_RCACHE_PRED_MODE_THREAD :
+                                                UCS_RCACHE_PRED_MODE_PROGRESS;
     case UCS_RCACHE_PRED_HELPER_PROGRESS:
         return UCS_RCACHE_PRED_MODE_PROGRESS;
     default:
@@ -120,12 +121,12 @@ static ucs_rcache_pred_mode_t wanted_mode(ucs_rcache_pred_helper_t helper,
 
 ucs_rcache_pred_mode_t
 ucs_rcache_pred_choose_mode(ucs_rcache_pred_helper_t helper,
-                            const ucs_rcache_pred_seat_t *seat,
+                            const ucs_rcache_pred_seat_t *seat, int is_short,
                             ucs_rcache_pred_mode_t mode, unsigned *votes)
 {
-    ucs_rcache_pred_mode_t wanted = wanted_mode(helper, seat);
+    ucs_rcache_pred_mode_t wanted = wanted_mode(helper, seat, is_short);
 
-    if ((wanted == UCS_RCACHE_PRED_MODE_THREAD) && (wanted != mode) &&
+    if ((wanted == UCS_RCACHE_PRED_MODE_THREAD) && (wanted != mode) && !is_short &&
         (++*votes < UCS_RCACHE_PRED_MODE_VOTES)) {
         return mode;
     }

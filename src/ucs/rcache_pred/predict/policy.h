@@ -148,13 +148,15 @@ ucs_rcache_pred_share(const ucs_rcache_pred_seat_t *seat);
 /**
  * Choose who shall do the helper's work, now that the process has this seat.
  *
+ * @param [in]    is_short  Whether memory is short: then the thread does the work at once,
+ *                       if the process has one, even without a processor of its own.
  * @param [in]    mode   Who does the work so far.
  * @param [inout] votes  How many seats in a row have had a processor for the
  *                       thread.
  */
 ucs_rcache_pred_mode_t
 ucs_rcache_pred_choose_mode(ucs_rcache_pred_helper_t helper,
-                            const ucs_rcache_pred_seat_t *seat,
+                            const ucs_rcache_pred_seat_t *seat, int is_short,
                             ucs_rcache_pred_mode_t mode, unsigned *votes);
 
 /** @return the least distance between the deadline of a region and that of the region

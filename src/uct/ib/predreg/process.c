@@ -129,6 +129,7 @@ static void fork_child(void)
     atomic_init(&core->kernel_pinned, 0);
     atomic_init(&core->keys_now, 0);
     atomic_init(&core->keys_peak, 0);
+    atomic_init(&core->pressure, 0);
     uct_predreg_foreign_reset();
     uct_predreg_addons_call(core, fork_child, core);
     core->pid = getpid(); /* Written after pred: handle_event() (core/events.c) reads pid

@@ -9,6 +9,7 @@
 #include <ucs/base/align.h>
 #include <ucs/base/clock.h>
 #include <ucs/host/cgroup.h>
+#include <ucs/host/pressure.h>
 #include <ucs/node/cpus.h>
 #include <ucs/rcache_pred/api/rcache_pred.h>
 
@@ -29,6 +30,12 @@ static cpu_set_t affinity;
  * affinity, later only by the rounds of the helper */
 static ucs_rcache_pred_quota_t quota;
 
+/* How long processes wait for memory, and how many processes of the node give memory up; 0:
+ * not known. Written with affinity, later only by the thread that does the helper's work,
+ * under the mutex of its rounds */
+static ucs_rcache_pred_pressure_t pressure;
+static unsigned num_procs;
+
 /* The node's processes; NULL while this process is none of them. Written under core.lock,
  * before the first domain is opened; later only read, without the lock. */
 static ucs_rcache_pred_node_t *node;
@@ -42,6 +49,7 @@ void uct_predreg_seat_init(void)
         ucs_debug("no processors are known: %s", strerror(errno));
     }
     ucs_rcache_pred_quota_init(&quota, "", ucs_monotonic_ns());
+    ucs_rcache_pred_pressure_init(&pressure, "", ucs_monotonic_ns());
 }
 
 ucs_status_t
@@ -139,9 +147,24 @@ void uct_predreg_seat(ucs_rcache_pred_thread_t *thread, uint64_t demand,
     }
 
     ucs_rcache_pred_node_update(node, demand, busy, &node_seat);
+    num_procs     = node_seat.procs;
     seat->idle    = node_seat.idle;
     seat->sharers = node_seat.sharers;
     seat->share   = node_seat.share;
     keep_quota(&node_seat, busy, seat);
     ucs_rcache_pred_thread_pin(thread, &node_seat.cpus);
+}
+
+double uct_predreg_waits(uct_predreg_core_t *core)
+{
+    uint64_t begin = pressure.time;
+    double part    = ucs_rcache_pred_pressure_look(&pressure, ucs_monotonic_ns());
+
+    if ((part == 0) || (num_procs == 0) || !ucs_rcache_pred_pressure_can_gain("")) {
+        return 0;
+    }
+
+    /* Relaxed: the number guards no other data */
+    ucs_relaxed_add(&core->pressure, part * (pressure.time - begin));
+    return part / num_procs;
 }

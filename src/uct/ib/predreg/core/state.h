@@ -142,6 +142,10 @@ struct uct_predreg_core {
                                                  by md/domain.c, in the thread that
                                                  registers */
     _Atomic(uint64_t)         keys_peak;     /**< Most of these at a time; likewise */
+    _Atomic(uint64_t)         pressure;      /**< How long processes have waited for
+                                                 memory that others could have given
+                                                 up, ns. Written by the thread that
+                                                 does the helper's work */
 };
 
 /** Initialises the state of a new process. */
@@ -294,6 +298,10 @@ void uct_predreg_node_reset(void);
  */
 void uct_predreg_seat(ucs_rcache_pred_thread_t *thread, uint64_t demand,
                       ucs_rcache_pred_seat_t *seat);
+
+/** @return how long processes have waited for memory since the last call, as waits of
+ *          ucs_rcache_pred_ops_t. The thread that does the helper's work calls it. */
+double uct_predreg_waits(uct_predreg_core_t *core);
 
 END_C_DECLS
 

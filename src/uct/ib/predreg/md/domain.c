@@ -8,6 +8,7 @@
 #include "md.h"
 
 #include <ucs/base/wait.h>
+#include <ucs/host/pressure.h>
 #include <uct/ib/predreg/core/state.h>
 #include <uct/ib/predreg/iface/iface.h>
 #include <uct/ib/predreg/stat/stat.h>
@@ -394,6 +395,16 @@ core_seat(void *arg, uint64_t demand, ucs_rcache_pred_seat_t *seat)
     uct_predreg_seat(core->thread, demand, seat);
 }
 
+static double core_waits(void *arg)
+{
+    return uct_predreg_waits(arg);
+}
+
+static uint64_t core_faults(void *arg)
+{
+    return ucs_rcache_pred_pressure_faults();
+}
+
 const ucs_rcache_pred_ops_t uct_predreg_pred_ops = {
     .now       = ucs_rcache_pred_thread_now,
     .wait      = core_wait,
@@ -404,5 +415,7 @@ const ucs_rcache_pred_ops_t uct_predreg_pred_ops = {
     .enter     = domain_enter,
     .leave     = domain_leave,
     .seat      = core_seat,
+    .waits     = core_waits,
+    .faults    = core_faults,
     .publish   = uct_predreg_publish
 };

@@ -43,6 +43,7 @@ void uct_predreg_snapshot(uct_predreg_core_t *core,
     snapshot->keys_now      = ucs_relaxed_load(&core->keys_now);
     snapshot->keys_peak     = ucs_relaxed_load(&core->keys_peak);
     snapshot->keys_limit    = scarce_keys().limit;
+    snapshot->pressure      = ucs_relaxed_load(&core->pressure);
     uct_predreg_addons_call(core, count, core, snapshot);
     if (pred == NULL) {
         snapshot->stats.uses = uct_predreg_num_passed(core);

@@ -66,6 +66,10 @@ static void format_budget(const ucs_rcache_pred_snapshot_t *snapshot,
         ucs_string_buffer_appendf(strb, ", lost for room %.3f s",
                                   stats->room_lost / NSEC_PER_SEC);
     }
+    if (snapshot->pressure > 0) {
+        ucs_string_buffer_appendf(strb, ", waits for memory %.3f s",
+                                  snapshot->pressure / NSEC_PER_SEC);
+    }
 }
 
 /* Append the limit of keys, if one was learned */

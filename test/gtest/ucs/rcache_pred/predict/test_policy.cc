@@ -68,11 +68,12 @@ TEST_F(test_policy, helper_with_a_processor_of_its_own_shares_nothing)
 }
 
 static ucs_rcache_pred_mode_t choose(ucs_rcache_pred_helper_t helper, double idle,
-                                     ucs_rcache_pred_mode_t mode, unsigned *votes)
+                                     ucs_rcache_pred_mode_t mode, unsigned *votes,
+                                     bool is_short = false)
 {
     ucs_rcache_pred_seat_t seat = {idle, 1, 4 * MSEC, 1};
 
-    return ucs_rcache_pred_choose_mode(helper, &seat, mode, votes);
+    return ucs_rcache_pred_choose_mode(helper, &seat, is_short, mode, votes);
 }
 
 TEST_F(test_policy, conservative_helps_where_there_is_a_processor)
@@ -90,6 +91,19 @@ TEST_F(test_policy, conservative_helps_where_there_is_a_processor)
             EXPECT_EQ(0u, votes);
         }
     }
+}
+
+TEST_F(test_policy, thread_works_while_memory_is_short)
+{
+    unsigned votes = 0;
+
+    for (auto mode : {UCS_RCACHE_PRED_MODE_THREAD, UCS_RCACHE_PRED_MODE_PROGRESS}) {
+        EXPECT_EQ(UCS_RCACHE_PRED_MODE_THREAD,
+                  choose(UCS_RCACHE_PRED_HELPER_CONSERVATIVE, 0, mode, &votes, true));
+    }
+    EXPECT_EQ(UCS_RCACHE_PRED_MODE_PROGRESS,
+              choose(UCS_RCACHE_PRED_HELPER_PROGRESS, 0,
+                     UCS_RCACHE_PRED_MODE_PROGRESS, &votes, true));
 }
 
 TEST_F(test_policy, others_do_not_look_at_their_seat)

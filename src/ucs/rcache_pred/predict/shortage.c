@@ -1,0 +1,39 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "shortage.h"
+
+#include <ucs/sys/math.h>
+
+#include <math.h>
+
+/* In this time, ns, the part makes up for 1 - 1/e of its difference from the waits: an
+ * iteration or two of a program that computes for a second between its messages. With 5e9 the
+ * program test/apps/pressure took 17 s in place of 11 to 16, see docs/benchmarks.md */
+#define FOLLOW_TIME 2e9
+
+/* Memory is short from the first part on, and until the part is below the second one */
+#define SHORT_BEGIN 0.01
+#define SHORT_END   0.002
+
+
+void ucs_rcache_pred_shortage_update(ucs_rcache_pred_shortage_t *shortage, double waits,
+                                     double own, double elapsed)
+{
+    double lost;
+
+    if (elapsed <= 0) {
+        return;
+    }
+
+    lost            = ucs_max(waits - (own / elapsed), 0.);
+    shortage->part += (lost - shortage->part) * (1 - exp(-elapsed / FOLLOW_TIME));
+    if (shortage->part >= SHORT_BEGIN) {
+        shortage->is_short = 1;
+    } else if (shortage->part < SHORT_END) {
+        shortage->is_short = 0;
+    }
+}
