@@ -96,7 +96,8 @@ const uct_predreg_knob_t uct_predreg_knob_table[] = {
      "of the run time, or, where processes share processors, of what each can\n"
      "have of it. Memory that it would cost more to give up stays registered.\n"
      "With 0 all of it does, but for what gives way where a bound leaves no\n"
-     "room. What a bound costs is not counted."),
+     "room. What a bound costs is not counted. While processes wait for\n"
+     "memory, more is given up, for as much time as they wait, but not with 0."),
      .max = 100, .is_percent = 1, .is_replayed = 1},
 
     {ROW(&uct_predreg_knob_bool, "UNWIND", "y", unwind,
