@@ -214,7 +214,6 @@ ucs_status_t ucs_rcache_pred_domain_create(ucs_rcache_pred_t *pred,
 
     domain->pred   = pred;
     domain->arg    = arg;
-    domain->device = UCS_RCACHE_PRED_NODE_DEVICES;
     domain->limits = (ucs_rcache_pred_limits_t){
         .max_bytes   = UINT64_MAX,
         .max_regions = UINT64_MAX
@@ -245,12 +244,6 @@ void ucs_rcache_pred_domain_limit(ucs_rcache_pred_domain_t *domain,
                                   const ucs_rcache_pred_limits_t *limits)
 {
     domain->limits = *limits;
-    domain->device = (limits->node == NULL) ?
-                     UCS_RCACHE_PRED_NODE_DEVICES :
-                     ucs_rcache_pred_node_device(limits->node, limits->device);
-    if (pred_counts_keys(domain) && (limits->keys > 0)) {
-        ucs_rcache_pred_node_fix_keys(limits->node, domain->device, limits->keys);
-    }
 }
 
 unsigned

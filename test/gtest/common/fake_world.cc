@@ -201,6 +201,9 @@ ucs_status_t fake_world::reg(registration r, void **memh_p)
         return status;
     }
 
+    if (node != nullptr) {
+        ucs_rcache_pred_node_key_taken(node, device);
+    }
     ++m_num_regs;
     m_next_memh += 0x40; /* No handle is given out twice */
     *memh_p      = (void*)m_next_memh;
@@ -237,6 +240,9 @@ ucs_status_t fake_world::dereg(const domain *dom, void *memh)
 
     guard g(m_lock);
     account(-(int64_t)pages, -1);
+    if (node != nullptr) {
+        ucs_rcache_pred_node_key_given(node, device);
+    }
     ++m_num_deregs;
     return UCS_OK;
 }

@@ -137,6 +137,10 @@ public:
     /* How many pages registrations have waited for */
     std::atomic<uint64_t> faults{0};
 
+    /* Where registrations are counted as keys of a device, if anywhere */
+    ucs_rcache_pred_node_t *node  = nullptr;
+    unsigned               device = 0;
+
     unsigned num_wakes() const { return m_num_wakes; }
 
     /* Fail the test for errors and leaks */

@@ -387,13 +387,12 @@ typedef struct ucs_rcache_pred_limits {
                                   UINT64_MAX: no limit */
     int      keeps_at_fork;  /**< Whether idle regions stay registered at a
                                   fork */
-    ucs_rcache_pred_node_t *node; /**< Where the keys of the device are counted, and
-                                  what its refusals have told of it is kept. It has
-                                  to last as long as the domain; NULL: nowhere */
-    uint64_t device;         /**< Name of the device there, see @ref
+    ucs_rcache_pred_node_t *node; /**< Where the user of the cache counts the keys of
+                                  the device, and what its refusals have told of it is
+                                  kept. It has to last as long as the domain; NULL: nobody
+                                  counts the keys */
+    unsigned device;         /**< Number of the device there, see @ref
                                   ucs_rcache_pred_node_device */
-    uint64_t keys;           /**< How many keys of it the processes may have; 0: as
-                                  many as refusals tell */
 } ucs_rcache_pred_limits_t;
 
 

@@ -75,7 +75,7 @@ int pred_bound_fits(const ucs_rcache_pred_t *pred,
 static int has_key(const ucs_rcache_pred_domain_t *domain)
 {
     return !pred_counts_keys(domain) ||
-           ucs_rcache_pred_node_has_key(domain->limits.node, domain->device);
+           ucs_rcache_pred_node_has_key(domain->limits.node, domain->limits.device);
 }
 
 int pred_limits_fit(const pred_reservation_t *room, int alone)

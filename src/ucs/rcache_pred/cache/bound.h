@@ -143,7 +143,7 @@ int pred_limits_fit(const pred_reservation_t *room, int alone);
 /** @return whether the keys of the domain's device are counted for all processes. */
 static inline int pred_counts_keys(const ucs_rcache_pred_domain_t *domain)
 {
-    return domain->device < UCS_RCACHE_PRED_NODE_DEVICES;
+    return domain->limits.node != NULL;
 }
 
 /** @return whether no bound on the number of registrations has room for one more in a

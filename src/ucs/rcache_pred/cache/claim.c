@@ -132,7 +132,7 @@ static void learn_limit(const ucs_rcache_pred_domain_t *domain)
     ucs_rcache_pred_node_keys_t keys;
 
     if (pred_counts_keys(domain) &&
-        ucs_rcache_pred_node_key_refused(domain->limits.node, domain->device,
+        ucs_rcache_pred_node_key_refused(domain->limits.node, domain->limits.device,
                                          ucs_monotonic_ns(), &keys)) {
         ucs_warn("%s has no more keys: it refused a registration beside %" PRIu64
                  " of %u processes. They keep %" PRIu64 " at a time from now on, see "

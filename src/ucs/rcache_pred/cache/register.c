@@ -106,10 +106,6 @@ ucs_status_t pred_register(pred_handle_t *handle, ucs_rcache_pred_by_t by,
     if (status == UCS_OK) {
         handle->domain->bytes_now += length;
         ++handle->domain->regions_now;
-        if (pred_counts_keys(handle->domain)) {
-            ucs_rcache_pred_node_key_taken(handle->domain->limits.node,
-                                           handle->domain->device);
-        }
     }
     if ((status == UCS_OK) && is_short) {
         note_read_back(&pred->shortage, &handle->domain->reg_cost,
@@ -173,9 +169,6 @@ pred_deregister(const pred_handle_t *handle, ucs_rcache_pred_by_t by)
         ++pred->stats.deregs;
         domain->bytes_now -= ucs_rcache_pred_range_length(&handle->range);
         --domain->regions_now;
-        if (pred_counts_keys(domain)) {
-            ucs_rcache_pred_node_key_given(domain->limits.node, domain->device);
-        }
     }
     account(handle, UCS_RCACHE_PRED_EVENT_DEREG, by, begin, end, 0, status);
     --pred->bound.releasing;

@@ -334,7 +334,7 @@ static int heed_limits(ucs_rcache_pred_t *pred, const pred_reservation_t *room,
     }
 
     if (pred_counts_keys(domain) && (deadline == 0)) {
-        ucs_rcache_pred_node_lacks_key(domain->limits.node, domain->device,
+        ucs_rcache_pred_node_lacks_key(domain->limits.node, domain->limits.device,
                                        ucs_monotonic_ns());
     }
     while (!limits_fit(pred, room)) {

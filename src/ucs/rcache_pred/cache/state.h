@@ -50,10 +50,7 @@ struct ucs_rcache_pred_domain {
                                             yet deregistered. Protected by
                                             pred->lock */
     ucs_rcache_pred_limits_t limits;   /**< Constant from the first use in the
-                                            domain on, as device */
-    unsigned               device;     /**< Number of the device in limits.node;
-                                            UCS_RCACHE_PRED_NODE_DEVICES: its keys
-                                            are not counted there */
+                                            domain on */
     uint64_t               bytes_now;  /**< Sum of the lengths of the domain's
                                             registrations. Protected by
                                             pred->lock */

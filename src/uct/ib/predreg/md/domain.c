@@ -69,6 +69,7 @@ uct_predreg_domain_t *uct_predreg_domain_new(uct_predreg_core_t *core,
         domain->md       = md;
         domain->core     = core;
         domain->cache    = NULL;
+        domain->node     = NULL;
         domain->answerer = NULL;
         uct_predreg_settings_init(&domain->settings);
         ucs_relaxed_store(&domain->kept, NULL);
@@ -112,6 +113,8 @@ static void inherit(uct_predreg_domain_t *domain, void *arg)
 {
     ucs_relaxed_store(&domain->inherited, domain->md);
     ucs_relaxed_store(&domain->key, NULL);
+    /* The keys, and the slot where they are counted, are the parent's */
+    domain->node = NULL;
 }
 
 void uct_predreg_domains_reset(void)
@@ -279,6 +282,22 @@ static void count_key(const uct_predreg_domain_t *domain)
         now = ucs_relaxed_add(&core->keys_now, 1) + 1;
         ucs_relaxed_raise(&core->keys_peak, now);
     }
+
+    if (domain->node != NULL) {
+        ucs_rcache_pred_node_key_taken(domain->node, domain->device);
+    }
+}
+
+/* Count a deregistration in a managed domain */
+static void uncount_key(const uct_predreg_domain_t *domain)
+{
+    if (domain->cache != NULL) {
+        ucs_relaxed_sub(&domain->core->keys_now, 1);
+    }
+
+    if (domain->node != NULL) {
+        ucs_rcache_pred_node_key_given(domain->node, domain->device);
+    }
 }
 
 ucs_status_t uct_predreg_pass_mem_reg(uct_predreg_domain_t *domain,
@@ -347,8 +366,8 @@ uct_predreg_pass_mem_dereg(uct_predreg_domain_t *domain,
     uct_predreg_domain_enter(domain);
     status = domain->core->real.uct_md_mem_dereg_v2(domain->md, params);
     uct_predreg_domain_leave(domain);
-    if ((status == UCS_OK) && (domain->cache != NULL)) {
-        ucs_relaxed_sub(&domain->core->keys_now, 1);
+    if (status == UCS_OK) {
+        uncount_key(domain);
     }
     return status;
 }

@@ -74,12 +74,15 @@ struct uct_predreg_domain {
      *  Relaxed, and written under core.lock. */
     _Atomic(uct_md_h)        inherited;
 
-    /* These eight fields are constant while the domain is in the table */
+    /* These ten fields are constant while the domain is in the table */
     uct_md_h                 md;     /**< UCT's handle */
     uct_predreg_core_t       *core;  /**< State of the process */
     char                     name[64]; /**< Its name; a longer one is cut off */
     ucs_rcache_pred_domain_t *cache; /**< Its domain in the cache; NULL: the domain is
                                           only watched, or all memory is kept */
+    ucs_rcache_pred_node_t   *node;  /**< Where its keys are counted; NULL: nowhere, as
+                                          in a forked child */
+    unsigned                 device; /**< Number of its device there */
     const uct_predreg_answerer_t *answerer; /**< NULL: none */
     unsigned                 answerer_number; /**< The domain's number at the answerer */
     unsigned                 number; /**< Its number in traces: numbers count from 0 in

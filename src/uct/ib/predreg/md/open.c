@@ -134,20 +134,42 @@ static uint64_t device_number(const char *name)
     return ucs_hash_text(ucs_hash_text(UCS_HASH_TEXT_FIRST, name), group) | 1;
 }
 
-/* Have the cache keep to the user's settings for UCX's own cache of the domain, and count
- * the keys of its device together with the other processes of the job */
-static void domain_limit(const uct_predreg_domain_t *domain)
+/* Count the keys of a domain's device together with the other processes of the job, and
+ * keep to the number of them that the user has set */
+static void count_keys(uct_predreg_domain_t *domain)
 {
-    unsigned long keys                    = domain->core->knobs.keys;
-    const ucs_rcache_pred_limits_t limits = {
+    unsigned long keys           = domain->core->knobs.keys;
+    ucs_rcache_pred_node_t *node = uct_predreg_node();
+
+    if ((keys == ULONG_MAX) || (node == NULL)) {
+        return;
+    }
+
+    domain->device = ucs_rcache_pred_node_device(node, device_number(domain->name));
+    if (domain->device == UCS_RCACHE_PRED_NODE_DEVICES) {
+        return;
+    }
+
+    domain->node = node;
+    if (keys > 0) {
+        ucs_rcache_pred_node_fix_keys(node, domain->device, keys);
+    }
+}
+
+/* Have the cache keep to the user's settings for UCX's own cache of the domain, and to the
+ * keys that the processes of the job may have */
+static void domain_limit(uct_predreg_domain_t *domain)
+{
+    ucs_rcache_pred_limits_t limits;
+
+    count_keys(domain);
+    limits = (ucs_rcache_pred_limits_t){
         .max_bytes     = domain->settings.max_bytes,
         .max_regions   = domain->settings.max_regions,
         .keeps_at_fork = !domain->settings.purge_on_fork,
-        .node          = (keys == ULONG_MAX) ? NULL : uct_predreg_node(),
-        .device        = device_number(domain->name),
-        .keys          = keys
+        .node          = domain->node,
+        .device        = domain->device
     };
-
     ucs_rcache_pred_domain_limit(domain->cache, &limits);
 }
 

@@ -167,11 +167,14 @@ protected:
 
     void count_keys()
     {
+        m_world.node   = m_node;
+        m_world.device = ucs_rcache_pred_node_device(m_node, 1);
+
         const ucs_rcache_pred_limits_t limits = {
             .max_bytes     = UINT64_MAX,
             .max_regions   = UINT64_MAX,
             .node          = m_node,
-            .device        = 1
+            .device        = m_world.device
         };
 
         ucs_rcache_pred_domain_limit(domain(), &limits);

@@ -84,6 +84,23 @@ TEST_F(test_md_use, keys_are_counted_whoever_asks_for_them) {
     EXPECT_EQ(2u, snapshot().keys_peak);
 }
 
+/* What UCX and add-ons register counts towards the limit as well: the device makes no
+ * difference */
+TEST_F(test_md_use, keys_of_a_device_are_counted_whoever_asks_for_them) {
+    ucs_rcache_pred_node_keys_t keys;
+    uct_md_h md    = open();
+    uct_mem_h pool = reg(md, POOL), send = reg(md, SEND);
+    const uct_predreg_domain_t *dom = domain(md);
+
+    ASSERT_EQ(uct_predreg_node(), dom->node);
+    ucs_rcache_pred_node_get_keys(dom->node, dom->device, &keys);
+    EXPECT_EQ(2u, keys.keys);
+    dereg(md, pool);
+    ucs_rcache_pred_node_get_keys(dom->node, dom->device, &keys);
+    EXPECT_EQ(1u, keys.keys);
+    dereg(md, send);
+}
+
 /* A process that nobody has refused a key knows no limit; all processes of the job learn
  * of a refusal */
 TEST_F(test_md_use, the_limit_of_keys_is_that_of_the_device) {
