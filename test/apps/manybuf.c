@@ -11,6 +11,9 @@
 #include "options.h"
 
 
+/* Bytes between two buffers, a page: their registrations are apart for the kernel as well */
+#define GAP 4096
+
 static int manybuf_num = 25;
 
 
@@ -63,7 +66,7 @@ int main(int argc, char **argv)
 
     buffers = kernel_alloc(&k, manybuf_num * sizeof(*buffers));
     for (i = 0; i < manybuf_num; ++i) {
-        buffers[i] = kernel_alloc(&k, k.size);
+        buffers[i] = kernel_alloc(&k, k.size + GAP);
     }
 
     kernel_start(&k);

@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ipc.h>
+#include <sys/mman.h>
 #include <sys/sem.h>
 #include <time.h>
 #include <unistd.h>
@@ -32,6 +33,7 @@
 struct pin {
     unsigned generation; /* Of the process that pinned it */
     unsigned num_parts;
+    void     *start;
     size_t   num_pages;
     void     *parts[];   /* Registrations of io_uring, which are of limited
                             size each */
@@ -43,8 +45,16 @@ typedef struct cost {
     double page;
 } cost_t;
 
+/* Calls that shall fail, by their number from 1 */
+typedef struct failure {
+    unsigned long first;
+    unsigned long last;
+    int           error;
+} failure_t;
+
 static struct {
     pthread_once_t once;       /* For the rings */
+    pthread_once_t mappings;   /* For those that are taken; also in a forked child */
     unsigned       generation; /* Raised in each forked child */
     atomic_ulong   regs;       /* How many were asked for so far */
     atomic_ulong   deregs;     /* Likewise */
@@ -53,13 +63,15 @@ static struct {
     cost_t         dereg;
     size_t         part_bytes; /* In one registration of io_uring, at most */
     unsigned       num_slots;  /* Of each ring */
-    unsigned long  fail_reg;   /* Number of the registration that shall fail */
-    unsigned long  fail_dereg; /* Likewise */
+    failure_t      fail_reg;   /* Which registrations shall fail */
+    failure_t      fail_dereg; /* Likewise */
+    int            protects;   /* Whether a forked child shall not get the memory */
     int            keys;       /* The set of one semaphore that counts the keys
                                   that are left on the node; -1: no limit */
     int            no_key;     /* errno of a registration that gets no key */
 } pins = {
-    .once = PTHREAD_ONCE_INIT
+    .once     = PTHREAD_ONCE_INIT,
+    .mappings = PTHREAD_ONCE_INIT
 };
 
 
@@ -79,6 +91,34 @@ static unsigned long number_of(const char *variable, unsigned long otherwise)
     const char *value = getenv(variable);
 
     return (value == NULL) ? otherwise : strtoul(value, NULL, 0);
+}
+
+/* Read which calls shall fail, and how: N, N-LAST or N+, and ",again" or ",perm" after
+ * that */
+static failure_t failure_of(const char *variable)
+{
+    const char *value = getenv(variable);
+    failure_t failure = {0, 0, ENOMEM};
+    char *end;
+
+    if (value == NULL) {
+        return failure;
+    }
+
+    failure.first = strtoul(value, &end, 10);
+    failure.last  = (*end == '-') ? strtoul(end + 1, &end, 10) :
+                    (*end == '+') ? ULONG_MAX : failure.first;
+    end          += (*end == '+');
+    if (!strcmp(end, ",again")) {
+        failure.error = EAGAIN;
+    } else if (!strcmp(end, ",perm")) {
+        failure.error = EPERM;
+    } else if (*end != '\0') {
+        fprintf(stderr, "native rig: %s=%s: accepted is N, N-LAST or N+, and then "
+                ",again or ,perm\n", variable, value);
+        exit(125);
+    }
+    return failure;
 }
 
 /* Read NATIVE_ADAPTER_COST=US,US_PER_PAGE[,US,US_PER_PAGE], of a registration
@@ -124,20 +164,73 @@ __attribute__((constructor)) static void pins_start(void)
 {
     pins.part_bytes = number_of("NATIVE_PART_BYTES", URING_REG_MAX_LENGTH);
     pins.num_slots  = number_of("NATIVE_SLOTS", URING_REG_MAX_SLOTS);
-    pins.fail_reg   = number_of("NATIVE_FAIL_REG", 0);
-    pins.fail_dereg = number_of("NATIVE_FAIL_DEREG", 0);
+    pins.fail_reg   = failure_of("NATIVE_FAIL_REG");
+    pins.fail_dereg = failure_of("NATIVE_FAIL_DEREG");
+    pins.protects   = number_of("NATIVE_FORK_PROTECTION", 0);
     read_keys();
     read_cost();
     pthread_atfork(NULL, NULL, forked);
 }
 
+/* Pin memory of the process's own, as a program does that uses verbs itself */
+static void pin_own(size_t length)
+{
+    void *memory = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                        0);
+    void *memh;
+
+    if ((memory == MAP_FAILED) || (uring_reg(memory, length, &memh) != UCS_OK)) {
+        fprintf(stderr, "native rig: NATIVE_PINNED=%zu: %s\n", length, strerror(errno));
+        _exit(125);
+    }
+}
+
+/* Take all mappings that the process may have but so many: every other page has other
+ * rights */
+static void take_mappings(unsigned long left)
+{
+    size_t pages = 1ul << 21;
+    char *memory = mmap(NULL, pages * PAGE_SIZE, PROT_NONE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    size_t i     = 1;
+
+    while ((i < pages) && (mprotect(memory + i * PAGE_SIZE, PAGE_SIZE, PROT_READ) == 0)) {
+        i += 2;
+    }
+
+    if ((memory == MAP_FAILED) || (i >= pages)) {
+        fprintf(stderr, "native rig: NATIVE_MAPPINGS: a process may have too many\n");
+        _exit(77);
+    }
+
+    for (; (left >= 2) && (i >= 2); left -= 2) {
+        i -= 2;
+        mprotect(memory + i * PAGE_SIZE, PAGE_SIZE, PROT_NONE);
+    }
+}
+
 static void rings_start(void)
 {
+    unsigned long own = number_of("NATIVE_PINNED", 0);
+
     if (uring_reg_init(pins.num_slots) != UCS_OK) {
         fprintf(stderr, "native rig: memory cannot be pinned here\n");
         _exit(77);
     }
     account_begin();
+    if (own > 0) {
+        pin_own(own);
+    }
+}
+
+/* At the first registration: MPI and the program have made their mappings by then */
+static void mappings_start(void)
+{
+    unsigned long left = number_of("NATIVE_MAPPINGS", 0);
+
+    if (left > 0) {
+        take_mappings(left);
+    }
 }
 
 void pin_start(void)
@@ -167,10 +260,13 @@ static double adapter_take(const cost_t *cost, size_t num_pages)
     return seconds;
 }
 
-/* Count a call. @return whether it is the one that shall fail */
-static int is_chosen(atomic_ulong *calls, unsigned long chosen)
+/* Count a call. @return whether it shall fail; errno says why then */
+static int is_chosen(atomic_ulong *calls, const failure_t *failure)
 {
-    return atomic_fetch_add(calls, 1) + 1 == chosen;
+    unsigned long call = atomic_fetch_add(calls, 1) + 1;
+
+    errno = failure->error;
+    return (call >= failure->first) && (call <= failure->last);
 }
 
 /* Take a key of the node, or give it back. The kernel gives back what a process has
@@ -242,6 +338,15 @@ static ucs_status_t parts_pin(pin_t *pin, uintptr_t start, uintptr_t end)
     return UCS_OK;
 }
 
+/* Of two registrations that share pages, the first to end ends the protection, which
+ * libibverbs counts by page */
+static void unprotect(void *start, size_t length)
+{
+    if (pins.protects) {
+        (void)madvise(start, length, MADV_DOFORK);
+    }
+}
+
 static ucs_status_t pin_pages(void *address, size_t length, pin_t **pin_p)
 {
     uintptr_t start  = (uintptr_t)address & ~(PAGE_SIZE - 1);
@@ -250,38 +355,54 @@ static ucs_status_t pin_pages(void *address, size_t length, pin_t **pin_p)
     size_t max_parts = (end - start) / pins.part_bytes + 1;
     ucs_status_t status;
     pin_t *pin;
+    int error;
 
     pin_start();
-    if (is_chosen(&pins.regs, pins.fail_reg)) {
-        errno = ENOMEM;
+    pthread_once(&pins.mappings, mappings_start);
+    if (is_chosen(&pins.regs, &pins.fail_reg)) {
+        return UCS_ERR_IO_ERROR;
+    }
+
+    /* As libibverbs does under fork protection, which splits mappings */
+    if (pins.protects && (madvise((void*)start, end - start, MADV_DONTFORK) != 0)) {
         return UCS_ERR_IO_ERROR;
     }
 
     if (keys_add(-1) != 0) {
-        return UCS_ERR_IO_ERROR;
+        goto err_unprotect;
     }
 
     pin = malloc(sizeof(*pin) + max_parts * sizeof(pin->parts[0]));
     if (pin == NULL) {
-        (void)keys_add(1);
-        return UCS_ERR_NO_MEMORY;
+        errno = ENOMEM;
+        goto err_give_key;
     }
 
     pin->generation = pins.generation;
     pin->num_parts  = 0;
+    pin->start      = (void*)start;
     pin->num_pages  = (end - start) / PAGE_SIZE;
     status          = parts_pin(pin, start, end);
     if (status != UCS_OK) {
         free(pin);
-        (void)keys_add(1);
         errno = error_of(status);
-        return UCS_ERR_IO_ERROR;
+        goto err_give_key;
     }
 
     account_pinned(pin->num_pages * PAGE_SIZE,
                    adapter_take(&pins.reg, pin->num_pages));
     *pin_p = pin;
     return UCS_OK;
+
+err_give_key:
+    error = errno;
+    (void)keys_add(1);
+    errno = error;
+err_unprotect:
+    error = errno;
+    unprotect((void*)start, end - start);
+    errno = error;
+    return UCS_ERR_IO_ERROR;
 }
 
 ucs_status_t pin_memory(void *address, size_t length, int silent, pin_t **pin_p)
@@ -304,11 +425,12 @@ ucs_status_t pin_release(pin_t *pin)
         return UCS_OK;
     }
 
-    if (is_chosen(&pins.deregs, pins.fail_dereg) ||
+    if (is_chosen(&pins.deregs, &pins.fail_dereg) ||
         (parts_release(pin) != UCS_OK)) {
         return UCS_ERR_IO_ERROR;
     }
 
+    unprotect(pin->start, pin->num_pages * PAGE_SIZE);
     (void)keys_add(1);
     account_released(pin->num_pages * PAGE_SIZE,
                      adapter_take(&pins.dereg, pin->num_pages));
