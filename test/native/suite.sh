@@ -121,6 +121,32 @@ roomy()
         value("pressure_seconds") != 0 { print "waits without need"; exit 1 }' "$work/summary"
 }
 
+# refused HOW COMMAND...: a job that is refused registrations in this way (see
+# NATIVE_FAIL_REG), all ranks at first, then the second one alone
+refused()
+{
+    local how=$1
+    shift
+    job 2 env NATIVE_FAIL_REG="$how" "$@" || return
+    # shellcheck disable=SC2016 # expanded in the rank
+    job 2 sh -c '
+        [ "$OMPI_COMM_WORLD_RANK" != 1 ] || export NATIVE_FAIL_REG="$1"
+        shift
+        exec "$@"' - "$how" "$@"
+}
+
+# each_refusal COMMAND...: a job that is refused registrations once, for a while and for
+# ever, in each way that devices do so
+each_refusal()
+{
+    local how error
+    for how in 5 5-40 5+; do
+        for error in '' ,again ,perm; do
+            refused "$how$error" "$@" || { echo "NATIVE_FAIL_REG=$how$error"; return 1; }
+        done
+    done
+}
+
 # unbound COMMAND...: a job whose ranks may run on all processors
 unbound()
 {
@@ -1577,6 +1603,8 @@ if [ -z "$sanitizer" ]; then
         --buffers 600 --iters 6 --compute 1
     run "memory is short" squeezed 260 job 2 "$apps/pressure" --size 80m --iters 4
     run "memory is not short" roomy job 2 "$apps/pressure" --size 20m --iters 2
+    run "registrations are refused" each_refusal \
+        "$apps/manybuf" --buffers 12 --iters 4 --compute 1 --size 1m
     run "UCX in a plug-in" plugged_in
     run "UCX in a plug-in that is loaded again" plugged_in -c -n
     for setting in UCX_MEM_EVENTS=n UCX_MEM_MMAP_HOOK_MODE=none; do

@@ -87,8 +87,8 @@ typedef struct uct_predreg_iface {
                                            is still the same */
     ucs_rcache_pred_time_t refused_at; /**< Since when the system has refused memory; 0: the
                                             system refuses none */
-    int                    refusal_told; /**< Whether it was logged that transfers fail
-                                              because the system refuses memory */
+    int                    refusal_told; /**< Whether it was logged that transfers are
+                                              copied because the system refuses memory */
 } uct_predreg_iface_t;
 
 
@@ -290,8 +290,6 @@ typedef struct uct_predreg_transfer {
     uct_predreg_line_t        line;
     ucs_list_link_t           link;        /**< In the list of the line */
     uint64_t                  ticket;      /**< Taken when the transfer got in line */
-    ucs_rcache_pred_time_t    lined_up_at; /**< When the transfer last got in line for
-                                                room; 0: never */
 } uct_predreg_transfer_t;
 
 /**

@@ -10,9 +10,10 @@
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
 
-/* How long transfers go on asking for memory that the system refuses, ns. Other processes
- * may give memory back meanwhile. */
-#define REFUSED_TIMEOUT 10000000000ull
+/* How long transfers go on asking for memory that the system refuses, before they are
+ * copied, ns. Other processes may give memory back meanwhile: a helper that is asked does
+ * so within 4 ms. In this time some 100 MB could be copied */
+#define PATIENCE 100000000ull
 
 
 static void piece_release(uct_predreg_piece_t *piece)
@@ -65,65 +66,60 @@ int uct_predreg_pieces_are_over(const uct_predreg_transfer_t *transfer)
     return transfer->length == 0;
 }
 
-/* Whether a transfer is to ask again for memory that the system has just refused. The
- * patience of a transfer begins when the system began to refuse memory, or when the
- * transfer got in line, if later: so all transfers in line give up together, not one
- * after the other */
-static int is_patient(uct_predreg_transfer_t *transfer)
+/* Whether transfers are to ask again for memory that the system has just refused: it has
+ * not refused memory for long. While it does, later transfers have no patience either */
+static int is_patient(uct_predreg_iface_t *iface)
 {
-    uct_predreg_iface_t *iface = transfer->iface;
     ucs_rcache_pred_time_t now = iface->env.now(iface->env.now_arg);
-    ucs_rcache_pred_time_t since;
 
     /* No time is later than now, unless the clock went back */
     if ((iface->refused_at == 0) || (iface->refused_at > now)) {
         iface->refused_at = now;
     }
-    transfer->lined_up_at = ucs_min(transfer->lined_up_at, now);
-    since                 = ucs_max(iface->refused_at, transfer->lined_up_at);
-    return now < since + REFUSED_TIMEOUT;
+    return now < iface->refused_at + PATIENCE;
 }
 
-/* Say why transfers fail: once, since all transfers in line fail together */
+/* Say why transfers are copied: once */
 static void tell_of_refusal(uct_predreg_transfer_t *transfer)
 {
     if (!transfer->iface->refusal_told) {
         transfer->iface->refusal_told = 1;
-        ucs_error("no piece of the %zu bytes at %p could be registered for %llu s, for "
-                  "lack of locked memory or of keys of the adapter: raise the limit "
-                  "(ulimit -l), or set UCX_RCACHE_PRED_MAX_PINNED below it; of keys, "
-                  "UCX_RCACHE_PRED_MAX_REGIONS; UCX_RCACHE_PRED_NODE_MAX_PINNED and "
-                  "UCX_RCACHE_PRED_NODE_MAX_REGIONS where processes share them",
-                  transfer->length, (void*)transfer->start,
-                  REFUSED_TIMEOUT / 1000000000);
+        ucs_warn("no piece of the %zu bytes at %p could be registered for %llu ms, for "
+                 "lack of locked memory or of keys of the adapter: such messages are copied, "
+                 "which takes longer. Raise the limit (ulimit -l), or set "
+                 "UCX_RCACHE_PRED_MAX_PINNED below it; of keys, UCX_RCACHE_PRED_MAX_REGIONS; "
+                 "UCX_RCACHE_PRED_NODE_MAX_PINNED and UCX_RCACHE_PRED_NODE_MAX_REGIONS where "
+                 "processes share them", transfer->length, (void*)transfer->start,
+                 PATIENCE / 1000000);
     }
 }
 
-/* Register the next piece of the remaining data */
+/* Register the next piece of the remaining data. If the system has refused memory for too
+ * long, the use counts as one whose memory cannot be registered, and goes on as a copy: a
+ * transfer that failed would end a job that UCX alone might not have registered for */
 static ucs_status_t piece_register(uct_predreg_piece_t *piece)
 {
     uct_predreg_transfer_t *transfer = piece->transfer;
+    uct_predreg_iface_t *iface       = transfer->iface;
     ucs_status_t status;
 
     status = ucs_rcache_pred_piece_reg(&transfer->memh->use, transfer->start,
                                        transfer->length, transfer->memh->flags,
                                        &piece->reg);
     if (status == UCS_ERR_NO_MEMORY) {
-        if (is_patient(transfer)) {
+        if (is_patient(iface)) {
             return UCS_ERR_NO_RESOURCE;
         }
         tell_of_refusal(transfer);
-    }
-
-    if ((status == UCS_OK) || (status == UCS_ERR_NO_RESOURCE)) {
-        transfer->iface->refused_at = 0; /* The system refuses no memory: the piece is
-                                            registered, or waits for room within the
-                                            bounds */
+        transfer->memh->use.unfit = 1;
+    } else if ((status == UCS_OK) || (status == UCS_ERR_NO_RESOURCE)) {
+        iface->refused_at = 0; /* The system refuses no memory: the piece is registered, or
+                                  waits for room within the bounds */
     }
     return status;
 }
 
-/* Prepare the next piece of the remaining data. If an attempt to register a piece has
+/* Prepare the next piece of the remaining data. If attempts to register a piece have
  * shown that the memory cannot be registered, the piece is all of the remaining data, to
  * be copied */
 static ucs_status_t piece_prepare(uct_predreg_piece_t *piece)

@@ -47,10 +47,6 @@ static void line_up(uct_predreg_transfer_t *transfer, uct_predreg_line_t line)
         return;
     }
 
-    if (line == UCT_PREDREG_LINE_ROOM) {
-        transfer->lined_up_at = iface->env.now(iface->env.now_arg);
-    }
-
     transfer->line   = line;
     transfer->ticket = iface->tickets++;
     ucs_list_add_tail(&iface->lines[line], &transfer->link);

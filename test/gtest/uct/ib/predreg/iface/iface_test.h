@@ -20,7 +20,7 @@ class iface_test : public pred_test {
 protected:
     static constexpr size_t   LARGE      = 8 * MB;
     static constexpr uint64_t REMOTE     = fake_iface::REMOTE;
-    static constexpr uint64_t OUT_OF_RAM = 10 * SEC; /* Transfers try so long */
+    static constexpr uint64_t OUT_OF_RAM = 100 * MSEC; /* Transfers try so long */
 
     iface_test() : m_fake(m_world) { m_params.pieces = 1; }
 

@@ -285,68 +285,6 @@ TEST_F(test_transfer, does_not_ask_for_refused_memory_all_the_time)
     expect_done(g);
 }
 
-TEST_F(test_transfer, all_give_up_on_refused_memory_together)
-{
-    std::deque<get> gets;
-
-    m_world.fail_nth_reg(1, UINT_MAX, UCS_ERR_NO_MEMORY);
-    for (unsigned i = 0; i < 5; ++i) {
-        gets.emplace_back(*this, i);
-    }
-    m_fake.progress();
-    m_world.advance(OUT_OF_RAM + MSEC);
-    m_fake.progress();
-    for (get &g : gets) {
-        expect_done(g, UCS_ERR_NO_MEMORY);
-    }
-    EXPECT_NE(std::string::npos, log_watch::take().find("keys of the adapter"));
-    EXPECT_EQ("", log_watch::take()) << "it is said once";
-}
-
-TEST_F(test_transfer, gives_up_on_memory_refused_for_long)
-{
-    uint64_t start = now();
-
-    m_world.fail_nth_reg(1, UINT_MAX, UCS_ERR_NO_MEMORY);
-    get g(*this);
-    m_world.advance_to(start + OUT_OF_RAM - MSEC);
-    EXPECT_EQ(0u, m_fake.progress());
-    EXPECT_FALSE(g.req.is_done());
-
-    m_world.advance(2 * MSEC);
-    m_fake.progress();
-    expect_done(g, UCS_ERR_NO_MEMORY);
-    EXPECT_TRUE(m_fake.posted.empty());
-    EXPECT_NE(std::string::npos, log_watch::take().find("ulimit -l"));
-}
-
-TEST_F(test_transfer, goes_on_when_the_clock_goes_back)
-{
-    m_world.jump(1000 * SEC);
-    for (bool is_refused : {false, true}) {
-        m_world.fail_nth_reg(1, UINT_MAX, UCS_ERR_NO_MEMORY);
-        get g(*this);
-
-        m_fake.progress();
-        m_world.jump(-100 * (int64_t)SEC);
-        m_fake.progress();
-        if (!is_refused) {
-            m_world.fail_nth_reg(0);
-            m_world.advance(MSEC);
-            m_fake.run();
-            expect_done(g);
-            continue;
-        }
-
-        m_world.advance(OUT_OF_RAM + MSEC);
-        m_fake.progress();
-        m_world.advance(MSEC);
-        m_fake.progress();
-        expect_done(g, UCS_ERR_NO_MEMORY);
-    }
-    EXPECT_NE(std::string::npos, log_watch::take().find("ulimit -l"));
-}
-
 TEST_F(test_transfer, patience_starts_anew_when_memory_was_there)
 {
     bound();
@@ -615,6 +553,91 @@ TEST_F(test_transfer_unfit, the_begin_of_the_use_shows_it)
                            m_fake.peer.begin()));
     EXPECT_EQ(0u, m_world.num_regs());
     EXPECT_EQ(0u, m_req.num_done);
+}
+
+/* Then it is copied: a transfer that failed would end the program */
+TEST_F(test_transfer_unfit, the_system_refuses_it_for_long)
+{
+    pieces_handle handle(domain(), m_memory.data(), LENGTH);
+
+    m_world.fail_nth_reg(1, UINT_MAX, UCS_ERR_NO_MEMORY);
+    ASSERT_EQ(UCS_INPROGRESS,
+              m_fake.put(handle.memh(), m_memory.data(), LENGTH, m_req));
+    m_world.advance(OUT_OF_RAM - MSEC);
+    EXPECT_EQ(0u, m_fake.progress());
+    EXPECT_FALSE(m_req.is_done());
+    EXPECT_TRUE(m_fake.posted.empty());
+
+    m_world.advance(2 * MSEC);
+    m_fake.run();
+    EXPECT_EQ(1u, m_req.num_done);
+    EXPECT_EQ(UCS_OK, m_req.status());
+    EXPECT_EQ(m_memory, m_fake.peer);
+    EXPECT_NE(std::string::npos, log_watch::take().find("ulimit -l"));
+}
+
+/* All in line, and those that come later, until memory can be registered again */
+TEST_F(test_transfer_unfit, no_other_waits_as_long_when_the_system_refuses_it)
+{
+    std::deque<pieces_handle> handles;
+    std::deque<request> reqs(6);
+
+    m_world.fail_nth_reg(1, UINT_MAX, UCS_ERR_NO_MEMORY);
+    for (unsigned i = 0; i < 6; ++i) {
+        handles.emplace_back(domain(), m_memory.data(), LENGTH);
+    }
+    for (unsigned i = 0; i < 5; ++i) {
+        EXPECT_EQ(UCS_INPROGRESS, m_fake.put(handles[i].memh(), m_memory.data(), LENGTH,
+                                             reqs[i]));
+    }
+    m_world.advance(OUT_OF_RAM + MSEC);
+    m_fake.run();
+    for (unsigned i = 0; i < 5; ++i) {
+        EXPECT_EQ(1u, reqs[i].num_done) << i;
+        EXPECT_EQ(UCS_OK, reqs[i].status());
+    }
+
+    m_world.advance(100 * OUT_OF_RAM);
+    EXPECT_EQ(UCS_OK, m_fake.put(handles[5].memh(), m_memory.data(), LENGTH, reqs[5]));
+    EXPECT_NE(std::string::npos, log_watch::take().find("keys of the adapter"));
+    EXPECT_EQ("", log_watch::take()) << "it is said once";
+
+    pieces_handle last(domain(), m_memory.data(), LENGTH);
+    m_world.fail_nth_reg(0);
+    m_fake.posted.clear();
+    EXPECT_EQ(UCS_INPROGRESS, m_fake.put(last.memh(), m_memory.data(), LENGTH, m_req));
+    m_fake.run();
+    for (const auto &op : m_fake.posted) {
+        EXPECT_NE(nullptr, op.memh) << "pieces";
+    }
+    EXPECT_EQ(UCS_OK, m_req.status());
+}
+
+TEST_F(test_transfer_unfit, it_goes_on_when_the_clock_goes_back)
+{
+    m_world.jump(1000 * SEC);
+    for (bool is_refused : {false, true}) {
+        pieces_handle handle(domain(), m_memory.data(), LENGTH);
+        request req;
+
+        m_world.fail_nth_reg(1, UINT_MAX, UCS_ERR_NO_MEMORY);
+        ASSERT_EQ(UCS_INPROGRESS,
+                  m_fake.put(handle.memh(), m_memory.data(), LENGTH, req));
+        m_fake.progress();
+        m_world.jump(-100 * (int64_t)SEC);
+        m_fake.progress();
+        if (!is_refused) {
+            m_world.fail_nth_reg(0);
+        } else {
+            m_world.advance(OUT_OF_RAM + MSEC);
+            m_fake.progress();
+        }
+        m_world.advance(MSEC);
+        m_fake.run();
+        EXPECT_EQ(1u, req.num_done);
+        EXPECT_EQ(UCS_OK, req.status());
+    }
+    EXPECT_NE(std::string::npos, log_watch::take().find("ulimit -l"));
 }
 
 /* It waits for room, which is refused before the memory is looked at */
