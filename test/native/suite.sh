@@ -121,6 +121,20 @@ roomy()
         value("pressure_seconds") != 0 { print "waits without need"; exit 1 }' "$work/summary"
 }
 
+# limited TEXT COMMAND...: a job whose registrations the kernel refuses for a limit of its
+# own: a rank says so once, with this text, and no limit of keys is learned
+limited()
+{
+    local text=$1
+    shift
+    "$@" > "$work/limited" 2>&1 || { cat "$work/limited"; return 1; }
+    cat "$work/limited"
+    [ "$(grep -c "refused to register .*$text" "$work/limited")" -eq 1 ] &&
+        ! grep -q 'has no more keys' "$work/limited" &&
+        awk "$value"' value("evictions_system") == 0 || value("keys_limit") >= 0 { bad = 1 }
+                      END { exit bad }' "$work/summary"
+}
+
 # refused HOW COMMAND...: a job that is refused registrations in this way (see
 # NATIVE_FAIL_REG), all ranks at first, then the second one alone
 refused()
@@ -1605,6 +1619,12 @@ if [ -z "$sanitizer" ]; then
     run "memory is not short" roomy job 2 "$apps/pressure" --size 20m --iters 2
     run "registrations are refused" each_refusal \
         "$apps/manybuf" --buffers 12 --iters 4 --compute 1 --size 1m
+    # The program has half of the locked memory itself
+    run "locked memory runs out" limited 'ulimit -l' managed 1 env RIG_MEMLOCK=8192 \
+        $rig -- env NATIVE_PINNED=$((4 << 20)) LD_PRELOAD="$preload" "$apps/contexts" 2
+    run "mappings run out" limited 'vm.max_map_count' with BUDGET=0 job 2 \
+        env NATIVE_FORK_PROTECTION=1 NATIVE_MAPPINGS=60 \
+        "$apps/manybuf" --buffers 100 --iters 4 --compute 1 --size 1m
     run "UCX in a plug-in" plugged_in
     run "UCX in a plug-in that is loaded again" plugged_in -c -n
     for setting in UCX_MEM_EVENTS=n UCX_MEM_MMAP_HOOK_MODE=none; do

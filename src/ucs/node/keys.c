@@ -59,6 +59,7 @@ static int enter(ucs_rcache_pred_node_t *node, unsigned device, uint64_t name)
     if (((old == 0) || (sum_keys(node, device, &keys) == 1)) &&
         atomic_compare_exchange_strong(&entry->name, &old, name)) {
         ucs_rcache_pred_limit_forget(&entry->limit);
+        ucs_relaxed_store(&entry->told, 0);
         return 1;
     }
 
@@ -90,6 +91,20 @@ void ucs_rcache_pred_node_fix_keys(ucs_rcache_pred_node_t *node, unsigned device
                                    uint64_t keys)
 {
     ucs_rcache_pred_limit_fix(&node->shm->devices[device].limit, keys);
+}
+
+void ucs_rcache_pred_node_know_keys(ucs_rcache_pred_node_t *node, unsigned device,
+                                    uint64_t keys, uint64_t now)
+{
+    ucs_rcache_pred_limit_know(&node->shm->devices[device].limit, keys, now);
+}
+
+int ucs_rcache_pred_node_tells_first(ucs_rcache_pred_node_t *node, unsigned device,
+                                     unsigned what)
+{
+    _Atomic(uint64_t) *told = &node->shm->devices[device].told;
+
+    return !(ucs_relaxed_or(told, UCS_BIT(what)) & UCS_BIT(what));
 }
 
 void ucs_rcache_pred_node_key_taken(ucs_rcache_pred_node_t *node, unsigned device)
@@ -138,8 +153,20 @@ int ucs_rcache_pred_node_key_refused(ucs_rcache_pred_node_t *node, unsigned devi
 void ucs_rcache_pred_node_get_keys(const ucs_rcache_pred_node_t *node, unsigned device,
                                    ucs_rcache_pred_node_keys_t *keys)
 {
+    const pred_node_device_t *devices = node->shm->devices;
+    uint64_t name                     = atomic_load(&devices[device].name);
+    uint64_t of_job;
+    unsigned i;
+
     keys->procs = sum_keys(node, device, &keys->keys);
-    keys->limit = ucs_rcache_pred_limit_get(&node->shm->devices[device].limit);
+    keys->limit = ucs_rcache_pred_limit_get(&devices[device].limit);
+    keys->all   = 0;
+    for (i = 0; i < UCS_RCACHE_PRED_NODE_DEVICES; ++i) {
+        if (ucs_rcache_pred_node_same_device(atomic_load(&devices[i].name), name)) {
+            (void)sum_keys(node, i, &of_job);
+            keys->all += of_job;
+        }
+    }
 }
 
 int ucs_rcache_pred_node_get_scarce_keys(const ucs_rcache_pred_node_t *node,

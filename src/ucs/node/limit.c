@@ -26,12 +26,32 @@
 #define PAUSE_GROW 8
 
 
+/* After a refusal, rises begin later */
+static void postpone_rise(ucs_rcache_pred_limit_t *limit, uint64_t now)
+{
+    uint64_t pause = ucs_relaxed_load(&limit->pause);
+
+    pause = ucs_min(ucs_max(pause * PAUSE_GROW, PAUSE_MIN), PAUSE_MAX);
+    ucs_relaxed_store(&limit->pause, pause);
+    ucs_relaxed_store(&limit->next_rise, now + pause);
+}
+
+/* Raise a number of keys, if there is one. If another process has changed it meanwhile,
+ * leave it alone */
+static void raise_keys(_Atomic(uint64_t) *number)
+{
+    uint64_t keys = ucs_relaxed_load(number);
+
+    if (keys != 0) {
+        ucs_relaxed_cas(number, &keys, keys + (keys / RISE_PART) + 1);
+    }
+}
+
 int ucs_rcache_pred_limit_refused(ucs_rcache_pred_limit_t *limit, uint64_t keys,
                                   uint64_t now)
 {
     uint64_t lowered = ucs_relaxed_load(&limit->lowered);
     uint64_t old     = ucs_relaxed_load(&limit->keys);
-    uint64_t pause   = ucs_relaxed_load(&limit->pause);
 
     if ((ucs_relaxed_load(&limit->fixed) != 0) ||
         ((old != 0) && ((keys >= old) || (now < lowered + EPOCH)))) {
@@ -43,10 +63,8 @@ int ucs_rcache_pred_limit_refused(ucs_rcache_pred_limit_t *limit, uint64_t keys,
         return 0;
     }
 
-    pause = ucs_min(ucs_max(pause * PAUSE_GROW, PAUSE_MIN), PAUSE_MAX);
-    ucs_relaxed_store(&limit->pause, pause);
     ucs_relaxed_store(&limit->lowered, now);
-    ucs_relaxed_store(&limit->next_rise, now + pause);
+    postpone_rise(limit, now);
     return old == 0;
 }
 
@@ -54,15 +72,15 @@ void ucs_rcache_pred_limit_lack(ucs_rcache_pred_limit_t *limit, uint64_t now)
 {
     uint64_t next  = ucs_relaxed_load(&limit->next_rise);
     uint64_t pause = ucs_max(ucs_relaxed_load(&limit->pause) / 2, PAUSE_MIN);
-    uint64_t keys  = ucs_relaxed_load(&limit->keys);
 
-    if ((keys == 0) || (now < next) ||
+    if ((ucs_rcache_pred_limit_get(limit) == UINT64_MAX) || (now < next) ||
         !ucs_relaxed_cas(&limit->next_rise, &next, now + pause)) {
         return;
     }
 
     ucs_relaxed_store(&limit->pause, pause);
-    ucs_relaxed_cas(&limit->keys, &keys, keys + (keys / RISE_PART) + 1);
+    raise_keys(&limit->keys);
+    raise_keys(&limit->known);
 }
 
 void ucs_rcache_pred_limit_forget(ucs_rcache_pred_limit_t *limit)
@@ -70,6 +88,18 @@ void ucs_rcache_pred_limit_forget(ucs_rcache_pred_limit_t *limit)
     ucs_relaxed_store(&limit->keys, 0);
     ucs_relaxed_store(&limit->pause, 0);
     ucs_relaxed_store(&limit->fixed, 0);
+    ucs_relaxed_store(&limit->known, 0);
+}
+
+void ucs_rcache_pred_limit_know(ucs_rcache_pred_limit_t *limit, uint64_t keys,
+                                uint64_t now)
+{
+    uint64_t old = ucs_relaxed_load(&limit->known);
+
+    ucs_relaxed_store(&limit->known, ucs_max(keys, 1ul));
+    if ((old == 0) || (keys < old)) {
+        postpone_rise(limit, now);
+    }
 }
 
 void ucs_rcache_pred_limit_fix(ucs_rcache_pred_limit_t *limit, uint64_t keys)
@@ -77,10 +107,17 @@ void ucs_rcache_pred_limit_fix(ucs_rcache_pred_limit_t *limit, uint64_t keys)
     ucs_relaxed_store(&limit->fixed, keys);
 }
 
+/* Of so many keys, how many the processes may have; 0 keys: any number */
+static uint64_t leave_free(uint64_t keys)
+{
+    return (keys == 0) ? UINT64_MAX : (keys - (keys / FREE_PART));
+}
+
 uint64_t ucs_rcache_pred_limit_get(const ucs_rcache_pred_limit_t *limit)
 {
-    uint64_t fixed = ucs_relaxed_load(&limit->fixed);
-    uint64_t keys  = ucs_relaxed_load(&limit->keys);
+    uint64_t fixed   = ucs_relaxed_load(&limit->fixed);
+    uint64_t learned = leave_free(ucs_relaxed_load(&limit->keys));
+    uint64_t known   = leave_free(ucs_relaxed_load(&limit->known));
 
-    return (fixed != 0) ? fixed : (keys == 0) ? UINT64_MAX : (keys - (keys / FREE_PART));
+    return (fixed != 0) ? fixed : ucs_min(learned, known);
 }

@@ -37,6 +37,8 @@ typedef struct ucs_rcache_pred_limit {
     _Atomic(uint64_t) pause;     /**< From one rise to the next, ns */
     _Atomic(uint64_t) fixed;     /**< Not 0: the user says how many keys there may be, and
                                       nothing is learned */
+    _Atomic(uint64_t) known;     /**< How many there may be, as the kernel says, and the
+                                      rises since; 0: it says nothing */
 } ucs_rcache_pred_limit_t;
 
 
@@ -56,10 +58,16 @@ void ucs_rcache_pred_limit_lack(ucs_rcache_pred_limit_t *limit, uint64_t now);
 /** Set how many keys there may be at a time, instead of learning it. */
 void ucs_rcache_pred_limit_fix(ucs_rcache_pred_limit_t *limit, uint64_t keys);
 
-/** Forget what was learned, and that the number was set. */
+/** Keep below a number of keys as well that the kernel says, and leave 1/20 of that, too. The
+ *  last process that asks the kernel decides. The number rises as one that was learned: what
+ *  others have of the kernel's limit may have become less. */
+void ucs_rcache_pred_limit_know(ucs_rcache_pred_limit_t *limit, uint64_t keys,
+                                uint64_t now);
+
+/** Forget what was learned, what the kernel said, and that the number was set. */
 void ucs_rcache_pred_limit_forget(ucs_rcache_pred_limit_t *limit);
 
-/** @return how many keys there may be at a time; UINT64_MAX if nothing was learned. */
+/** @return how many keys there may be at a time; UINT64_MAX if nobody knows. */
 uint64_t ucs_rcache_pred_limit_get(const ucs_rcache_pred_limit_t *limit);
 
 #endif

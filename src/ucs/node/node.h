@@ -172,12 +172,25 @@ void ucs_rcache_pred_node_get_totals(ucs_rcache_pred_node_t *node,
 /** The keys of a device. */
 typedef struct ucs_rcache_pred_node_keys {
     uint64_t keys;  /**< Keys of all processes of the job on the node */
+    uint64_t all;   /**< Keys of all jobs of this user on the node */
     uint64_t limit; /**< How many they may have; UINT64_MAX: none was refused */
     unsigned procs; /**< Processes of the job that use the device */
 } ucs_rcache_pred_node_keys_t;
 
+/** @return the name of a device of a job, from the hashes of their names; not 0. */
+static inline uint64_t ucs_rcache_pred_node_device_name(uint64_t device, uint64_t job)
+{
+    return (device << 32) | (job & UINT32_MAX) | 1;
+}
+
+/** @return whether two names are of the same device, of whichever jobs. */
+static inline int ucs_rcache_pred_node_same_device(uint64_t name, uint64_t other)
+{
+    return (name >> 32) == (other >> 32);
+}
+
 /** Count keys of a device from now on.
- *  @param [in] name  Hash of the names of the device and of the job; not 0.
+ *  @param [in] name  See @ref ucs_rcache_pred_node_device_name.
  *  @return the number of the device in the functions below; UCS_RCACHE_PRED_NODE_DEVICES
  *          if there are too many. */
 unsigned ucs_rcache_pred_node_device(ucs_rcache_pred_node_t *node, uint64_t name);
@@ -186,6 +199,16 @@ unsigned ucs_rcache_pred_node_device(ucs_rcache_pred_node_t *node, uint64_t name
  *  it. The last process that does so decides for all of them. */
 void ucs_rcache_pred_node_fix_keys(ucs_rcache_pred_node_t *node, unsigned device,
                                    uint64_t keys);
+
+/** Have the processes of the job keep below a number of keys which the kernel says that
+ *  they may have. The last process that does so decides for all of them. */
+void ucs_rcache_pred_node_know_keys(ucs_rcache_pred_node_t *node, unsigned device,
+                                    uint64_t keys, uint64_t now);
+
+/** @param [in] what  Number of something to be told once a job, 0 to 63.
+ *  @return whether no process of the job has told this of the device so far. */
+int ucs_rcache_pred_node_tells_first(ucs_rcache_pred_node_t *node, unsigned device,
+                                     unsigned what);
 
 /** Count a registration that there is now, or is no more. */
 void ucs_rcache_pred_node_key_taken(ucs_rcache_pred_node_t *node, unsigned device);

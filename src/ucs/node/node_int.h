@@ -73,7 +73,7 @@ BEGIN_C_DECLS
 
 #define UCS_RCACHE_PRED_NODE_MAGIC   0x7072656472656721ull /* "predreg!" */
 /** Version of the layout of the shared memory: every change of the layout raises it. */
-#define UCS_RCACHE_PRED_NODE_VERSION 6
+#define UCS_RCACHE_PRED_NODE_VERSION 7
 
 /** Number of slots, and so of processes at most: more than any node has processors so
  *  far. */
@@ -229,6 +229,8 @@ typedef struct pred_node_watch {
 typedef struct pred_node_device {
     _Atomic(uint64_t)       name; /**< 0: none so far. Sequentially consistent */
     ucs_rcache_pred_limit_t limit;
+    _Atomic(uint64_t)       told; /**< What the processes have told their user of it, a
+                                       bit each. Relaxed: who sets a bit tells */
 } pred_node_device_t;
 
 

@@ -12,7 +12,8 @@
 const ucs_rcache_pred_ops_t fake_world::ops = {
     fake_world::op_now, fake_world::op_wait, fake_world::op_wake,
     fake_world::op_reg, fake_world::op_dereg, fake_world::op_enter,
-    fake_world::op_leave, fake_world::op_seat
+    fake_world::op_leave, fake_world::op_seat, nullptr, nullptr, nullptr,
+    fake_world::op_may_lack_keys
 };
 
 fake_world::fake_world() :
@@ -258,6 +259,11 @@ ucs_rcache_pred_time_t fake_world::op_now(void *arg)
 void fake_world::op_wait(void *arg, ucs_rcache_pred_time_t until)
 {
     ((fake_world*)arg)->advance_to(until);
+}
+
+int fake_world::op_may_lack_keys(void *arg)
+{
+    return ((const domain*)arg)->world->may_lack_keys;
 }
 
 void fake_world::op_wake(void *arg)

@@ -140,6 +140,8 @@ public:
     /* Where registrations are counted as keys of a device, if anywhere */
     ucs_rcache_pred_node_t *node  = nullptr;
     unsigned               device = 0;
+    /* Whether keys may have been short, when a registration was refused */
+    bool                   may_lack_keys = true;
 
     unsigned num_wakes() const { return m_num_wakes; }
 
@@ -157,6 +159,7 @@ private:
     static ucs_status_t op_dereg(void *arg, void *memh);
     static void op_enter(void *arg);
     static void op_leave(void *arg);
+    static int op_may_lack_keys(void *arg);
     static void op_seat(void *arg, uint64_t demand,
                         ucs_rcache_pred_seat_t *seat);
 

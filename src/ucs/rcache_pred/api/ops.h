@@ -139,6 +139,12 @@ typedef struct ucs_rcache_pred_ops {
     /** Get the processor time of the calling thread, ns. Called by the helper
      *  thread, twice a round. NULL: the thread is assumed to run all the time. */
     ucs_rcache_pred_time_t (*busy)(void *arg);
+
+    /** @return whether the last registration that @ref mem_reg has refused with
+     *  UCS_ERR_NO_MEMORY may have lacked a key of the device: nothing else is known to
+     *  have been short. Called by any thread, with the argument of the domain. NULL: it
+     *  may always. */
+    int                    (*may_lack_keys)(void *domain_arg);
 } ucs_rcache_pred_ops_t;
 
 END_C_DECLS

@@ -126,18 +126,21 @@ ucs_status_t pred_claim(pred_use_t *use, pred_handle_t *old)
 }
 
 /* A registration was refused, and giving up smaller ones has cured that: so keys were
- * short, and not bytes. Without the lock. */
+ * short, and not bytes, unless the kernel says what else was. Without the lock. */
 static void learn_limit(const ucs_rcache_pred_domain_t *domain)
 {
+    const ucs_rcache_pred_ops_t *ops = &domain->pred->ops;
     ucs_rcache_pred_node_keys_t keys;
 
     if (pred_counts_keys(domain) &&
+        ((ops->may_lack_keys == NULL) || ops->may_lack_keys(domain->arg)) &&
         ucs_rcache_pred_node_key_refused(domain->limits.node, domain->limits.device,
                                          ucs_monotonic_ns(), &keys)) {
         ucs_warn("%s has no more keys: it refused a registration beside %" PRIu64
-                 " of %u processes. They keep %" PRIu64 " at a time from now on, see "
-                 "UCX_RCACHE_PRED_KEYS in ucx_predreg(7)", domain->name, keys.keys, keys.procs,
-                 keys.limit);
+                 " of this job in %u processes of the node, and %" PRIu64 " of all jobs of "
+                 "the user. The job keeps %" PRIu64 " at a time from now on, see "
+                 "UCX_RCACHE_PRED_KEYS in ucx_predreg(7)", domain->name, keys.keys,
+                 keys.procs, keys.all, keys.limit);
     }
 }
 

@@ -235,6 +235,78 @@ TEST_F(test_keys, user_sets_the_limit)
     EXPECT_EQ(UINT64_MAX, ucs_rcache_pred_limit_get(&limit));
 }
 
+/* The kernel says how many objects a control group may have: that holds from the start, and
+ * what is learned holds as well */
+TEST_F(test_keys, kernel_knows_a_limit)
+{
+    ucs_rcache_pred_limit_t limit = {};
+
+    ucs_rcache_pred_limit_know(&limit, 100, SEC);
+    EXPECT_EQ(95u, ucs_rcache_pred_limit_get(&limit));
+    EXPECT_TRUE(ucs_rcache_pred_limit_refused(&limit, 60, SEC));
+    EXPECT_EQ(57u, ucs_rcache_pred_limit_get(&limit));
+    ucs_rcache_pred_limit_know(&limit, 40, SEC);
+    EXPECT_EQ(38u, ucs_rcache_pred_limit_get(&limit));
+    ucs_rcache_pred_limit_fix(&limit, 200);
+    EXPECT_EQ(200u, ucs_rcache_pred_limit_get(&limit)) << "the user decides";
+    ucs_rcache_pred_limit_forget(&limit);
+    EXPECT_EQ(UINT64_MAX, ucs_rcache_pred_limit_get(&limit));
+    ucs_rcache_pred_limit_know(&limit, 0, SEC);
+    EXPECT_EQ(1u, ucs_rcache_pred_limit_get(&limit));
+}
+
+/* Others may have fewer objects by now */
+TEST_F(test_keys, known_limit_rises_on_need)
+{
+    ucs_rcache_pred_limit_t limit = {};
+
+    ucs_rcache_pred_limit_know(&limit, 3200, SEC);
+    ucs_rcache_pred_limit_lack(&limit, 2 * SEC - 1);
+    EXPECT_EQ(3040u, ucs_rcache_pred_limit_get(&limit));
+    ucs_rcache_pred_limit_lack(&limit, 2 * SEC);
+    EXPECT_EQ(3301u - 165, ucs_rcache_pred_limit_get(&limit));
+    ucs_rcache_pred_limit_know(&limit, 3200, 2 * SEC);
+    ucs_rcache_pred_limit_lack(&limit, 10 * SEC - 1);
+    EXPECT_EQ(3040u, ucs_rcache_pred_limit_get(&limit)) << "more rarely then";
+    ucs_rcache_pred_limit_lack(&limit, 10 * SEC);
+    EXPECT_EQ(3301u - 165, ucs_rcache_pred_limit_get(&limit));
+}
+
+TEST_F(test_keys, each_thing_is_told_once_a_job)
+{
+    auto a = join(), b = join(), other = join();
+    unsigned device = ucs_rcache_pred_node_device(a, 1);
+    unsigned others = ucs_rcache_pred_node_device(other, 2);
+
+    ucs_rcache_pred_node_device(b, 1);
+    EXPECT_TRUE(ucs_rcache_pred_node_tells_first(a, device, 1));
+    EXPECT_FALSE(ucs_rcache_pred_node_tells_first(b, device, 1));
+    EXPECT_TRUE(ucs_rcache_pred_node_tells_first(b, device, 2));
+    EXPECT_TRUE(ucs_rcache_pred_node_tells_first(other, others, 1));
+    leave(a);
+    leave(b);
+    EXPECT_EQ(device, ucs_rcache_pred_node_device(other, 3));
+    EXPECT_TRUE(ucs_rcache_pred_node_tells_first(other, device, 1)) << "another job";
+}
+
+TEST_F(test_keys, of_all_jobs_are_summed_by_device)
+{
+    auto a = join(), b = join();
+    unsigned mine   = ucs_rcache_pred_node_device(a, ucs_rcache_pred_node_device_name(5, 1));
+    unsigned theirs = ucs_rcache_pred_node_device(b, ucs_rcache_pred_node_device_name(5, 2));
+    unsigned other  = ucs_rcache_pred_node_device(b, ucs_rcache_pred_node_device_name(6, 2));
+
+    EXPECT_NE(mine, theirs);
+    ucs_rcache_pred_node_key_taken(a, mine);
+    ucs_rcache_pred_node_key_taken(b, theirs);
+    ucs_rcache_pred_node_key_taken(b, theirs);
+    ucs_rcache_pred_node_key_taken(b, other);
+    EXPECT_EQ(1u, get(a, mine).keys);
+    EXPECT_EQ(3u, get(a, mine).all);
+    EXPECT_EQ(3u, get(b, theirs).all);
+    EXPECT_EQ(1u, get(b, other).all);
+}
+
 /* Ranks that lack keys: each gets its share, the device has few left, and refusals become
  * rare. One rank reports the first one */
 TEST_F(test_keys, many_ranks_share_what_there_is)

@@ -70,6 +70,7 @@ uct_predreg_domain_t *uct_predreg_domain_new(uct_predreg_core_t *core,
         domain->core     = core;
         domain->cache    = NULL;
         domain->node     = NULL;
+        domain->group    = NULL;
         domain->answerer = NULL;
         uct_predreg_settings_init(&domain->settings);
         ucs_relaxed_store(&domain->kept, NULL);
@@ -93,6 +94,7 @@ void uct_predreg_domain_remove(uct_predreg_domain_t *domain)
 {
     ucs_relaxed_store(&domain->key, NULL);
     ucs_map_cleanup(&domain->owners);
+    uct_predreg_refused_cleanup(domain);
 }
 
 void uct_predreg_domains_for_each(void (*func)(uct_predreg_domain_t *domain, void *arg),
@@ -345,8 +347,15 @@ ucs_status_t uct_predreg_try_mem_reg(uct_predreg_domain_t *domain,
 
     errno  = 0;
     status = uct_predreg_pass_mem_reg(domain, address, length, flags, memh_p);
-    return (status == UCS_OK) ?
-           UCS_OK : uct_predreg_compat_reg_error(status, errno);
+    if (status == UCS_OK) {
+        return UCS_OK;
+    }
+
+    status = uct_predreg_compat_reg_error(status, errno);
+    if (status == UCS_ERR_NO_MEMORY) {
+        uct_predreg_ask_why_refused(domain, address, length);
+    }
+    return status;
 }
 
 static ucs_status_t domain_mem_reg(void *arg, void *address, size_t length,
@@ -390,6 +399,11 @@ static void domain_enter(void *arg)
 static void domain_leave(void *arg)
 {
     uct_predreg_domain_leave(arg);
+}
+
+static int domain_may_lack_keys(void *arg)
+{
+    return uct_predreg_may_lack_keys(arg);
 }
 
 static void core_wait(void *arg, ucs_rcache_pred_time_t until)
@@ -436,5 +450,7 @@ const ucs_rcache_pred_ops_t uct_predreg_pred_ops = {
     .seat      = core_seat,
     .waits     = core_waits,
     .faults    = core_faults,
-    .publish   = uct_predreg_publish
+    .publish   = uct_predreg_publish,
+
+    .may_lack_keys = domain_may_lack_keys
 };

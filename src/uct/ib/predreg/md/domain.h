@@ -102,6 +102,15 @@ struct uct_predreg_domain {
      *  yet. */
     _Atomic(int)              whole;
 
+    /** Folder of the process's control group of version 2; NULL: none, or no memory.
+     *  Constant while the domain is in the table */
+    char                      *group;
+    /** When the kernel is to be asked again why the device refuses memory, CLOCK_MONOTONIC,
+     *  ns; and its last answer, ucs_rcache_pred_lack_kind_t. Written by refused.c.
+     *  Relaxed: both are advice */
+    _Atomic(uint64_t)         ask_time;
+    _Atomic(unsigned)         shortage;
+
     /** The owners of handles that the cache does not know. Any thread. */
     ucs_map_t                owners;
 
@@ -262,6 +271,28 @@ ucs_status_t uct_predreg_pass_mem_reg_v2(uct_predreg_domain_t *domain,
 ucs_status_t uct_predreg_try_mem_reg(uct_predreg_domain_t *domain,
                                      void *address, size_t length,
                                      unsigned flags, uct_mem_h *memh_p);
+
+/*
+ * Refusals (refused.c). A device refuses memory in the same way whatever is short. The
+ * kernel knows of its own limits, and is asked for these first; what is left are keys or
+ * memory of the device. Any thread; the functions read files and may log.
+ */
+
+/** Find the control group of the process, and keep to what it may have of the domain's
+ *  device. To be called when the domain is opened, after its keys are counted. */
+void uct_predreg_refused_init(uct_predreg_domain_t *domain);
+
+void uct_predreg_refused_cleanup(uct_predreg_domain_t *domain);
+
+/** The device has refused memory for lack of room: find out what was short, unless the
+ *  last answer is no older than a tenth of a second, and say once a job which limit of
+ *  the kernel it was. */
+void uct_predreg_ask_why_refused(uct_predreg_domain_t *domain, const void *address,
+                                 size_t length);
+
+/** @return whether keys may have been short at the last refusal. */
+int uct_predreg_may_lack_keys(const uct_predreg_domain_t *domain);
+
 
 /** Deregister the memory of a handle. The first argument is a uct_predreg_domain_t, and a
  *  pointer to void since the function stands in a table of operations. */

@@ -131,7 +131,8 @@ static uint64_t device_number(const char *name)
     if (last != NULL) {
         *last = '\0';
     }
-    return ucs_hash_text(ucs_hash_text(UCS_HASH_TEXT_FIRST, name), group) | 1;
+    return ucs_rcache_pred_node_device_name(ucs_hash_text(UCS_HASH_TEXT_FIRST, name),
+                                            ucs_hash_text(UCS_HASH_TEXT_FIRST, group));
 }
 
 /* Count the keys of a domain's device together with the other processes of the job, and
@@ -163,6 +164,7 @@ static void domain_limit(uct_predreg_domain_t *domain)
     ucs_rcache_pred_limits_t limits;
 
     count_keys(domain);
+    uct_predreg_refused_init(domain);
     limits = (ucs_rcache_pred_limits_t){
         .max_bytes     = domain->settings.max_bytes,
         .max_regions   = domain->settings.max_regions,

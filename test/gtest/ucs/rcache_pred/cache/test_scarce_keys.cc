@@ -230,6 +230,21 @@ TEST_F(test_learned_keys, bytes_are_no_keys)
     EXPECT_EQ(0u, stats().refused);
 }
 
+/* Where the kernel says that something else was short, neither is one */
+TEST_F(test_learned_keys, what_the_kernel_tells_are_no_keys)
+{
+    m_world.may_lack_keys = false;
+    m_world.limit_keys(KEYS);
+    use_buffers(3 * KEYS);
+    EXPECT_EQ(UINT64_MAX, keys().limit);
+    EXPECT_EQ(0u, stats().refused);
+
+    m_world.may_lack_keys = true;
+    use_buffers(3 * KEYS);
+    EXPECT_EQ(KEYS - KEYS / 20, keys().limit);
+    log_watch::take();
+}
+
 /* It is advice: what has to be registered is registered beyond it */
 TEST_F(test_learned_keys, uses_at_a_time_may_exceed_it)
 {
