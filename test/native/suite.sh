@@ -121,6 +121,31 @@ roomy()
         value("pressure_seconds") != 0 { print "waits without need"; exit 1 }' "$work/summary"
 }
 
+# beside_stock KEYS BUFFERS COMMAND...: a job at the limit of so many keys, and beside it,
+# once it has learned the limit, stock jobs with so many buffers a rank, one after the other
+beside_stock()
+{
+    local keys=$1 buffers=$2
+    shift 2
+    # shellcheck disable=SC2016 # expanded in the rig
+    managed 2 $rig --adapter-keys "$keys" -- bash -c '
+        log=$1 preload=$2 buffers=$3 apps=$4
+        shift 4
+        LD_PRELOAD=$preload mpirun -np 2 "$@" > "$log" 2>&1 &
+        ours=$!
+        for ((i = 0; i < 300; ++i)); do
+            ! grep -q "has no more keys" "$log" || break
+            sleep 0.1
+        done
+        for ((i = 0; i < 4; ++i)); do
+            mpirun -np 2 "$apps/manybuf" --buffers "$buffers" --iters 10 --compute 1 \
+                --size 1m || failed=1
+        done
+        kill -0 $ours || echo "the job was over before"
+        wait $ours && [ -z "${failed-}" ]' - "$work/beside" "$preload" "$buffers" "$apps" \
+        "$@" || { cat "$work/beside"; return 1; }
+}
+
 # limited TEXT COMMAND...: a job whose registrations the kernel refuses for a limit of its
 # own: a rank says so once, with this text, and no limit of keys is learned
 limited()
@@ -1625,6 +1650,9 @@ if [ -z "$sanitizer" ]; then
     run "mappings run out" limited 'vm.max_map_count' with BUDGET=0 job 2 \
         env NATIVE_FORK_PROTECTION=1 NATIVE_MAPPINGS=60 \
         "$apps/manybuf" --buffers 100 --iters 4 --compute 1 --size 1m
+    # UCX 1.18 ends a program that is refused a key. 16 of the 20 keys that stay free
+    run "keys are left for others" beside_stock 400 8 \
+        "$apps/chunks" --buffers 600 --iters 40 --compute 5
     run "UCX in a plug-in" plugged_in
     run "UCX in a plug-in that is loaded again" plugged_in -c -n
     for setting in UCX_MEM_EVENTS=n UCX_MEM_MMAP_HOOK_MODE=none; do

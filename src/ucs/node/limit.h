@@ -18,11 +18,11 @@
  * beyond it, too.
  *
  * A refusal sets the number to the keys that there were then. Processes keep 1/20 below
- * the number. While processes lack keys, one of them at a time raises the number by 1/32:
- * after two rises they meet the device's own limit again. The pause before the next rise is
- * eight times as long after a refusal and half as long after a rise, so that refusals become
- * rarer, down to one in 96 s. When another job has given its keys back, the number rises
- * faster with each step.
+ * the number. While processes lack keys, one of them at a time raises the number by 1/16:
+ * after one rise they meet the device's own limit again, and soon keep below it. The pause
+ * before the next rise is eight times as long after a refusal and half as long after a rise,
+ * so that refusals become rarer, down to one in 64 s. When another job has given its keys
+ * back, the number rises faster with each step.
  *
  * The functions take the time, ns, and no lock: any number of processes may call them at a
  * time. A limit that is all zeros is one that nobody has learned.

@@ -6,6 +6,10 @@
 
 #include "node_test.h"
 
+#include <common/child.h>
+
+#include <unistd.h>
+
 /* Keys of devices, which processes count together, and the limit on them that refusals
  * tell */
 class test_keys : public node_test {
@@ -87,6 +91,8 @@ protected:
                     miss(r);
                 }
             }
+            ++m_looks;
+            m_few_free += (m_taken > m_device * 95 / 100);
         }
     }
 
@@ -94,6 +100,7 @@ protected:
     uint64_t          m_device  = 0; /* How many keys the device has */
     uint64_t          m_taken   = 0;
     unsigned          m_refused = 0, m_starved = 0, m_first = 0;
+    unsigned          m_looks = 0, m_few_free = 0;
 };
 
 TEST_F(test_keys, of_all_processes_are_summed_by_device)
@@ -219,7 +226,7 @@ TEST_F(test_keys, limit_rises_once_a_pause_and_on_need_alone)
     EXPECT_EQ(3040u, ucs_rcache_pred_limit_get(&limit));
     ucs_rcache_pred_limit_lack(&limit, 2 * SEC);
     ucs_rcache_pred_limit_lack(&limit, 2 * SEC);
-    EXPECT_EQ(3301u - 165, ucs_rcache_pred_limit_get(&limit));
+    EXPECT_EQ(3401u - 170, ucs_rcache_pred_limit_get(&limit));
 }
 
 TEST_F(test_keys, user_sets_the_limit)
@@ -264,12 +271,12 @@ TEST_F(test_keys, known_limit_rises_on_need)
     ucs_rcache_pred_limit_lack(&limit, 2 * SEC - 1);
     EXPECT_EQ(3040u, ucs_rcache_pred_limit_get(&limit));
     ucs_rcache_pred_limit_lack(&limit, 2 * SEC);
-    EXPECT_EQ(3301u - 165, ucs_rcache_pred_limit_get(&limit));
+    EXPECT_EQ(3401u - 170, ucs_rcache_pred_limit_get(&limit));
     ucs_rcache_pred_limit_know(&limit, 3200, 2 * SEC);
     ucs_rcache_pred_limit_lack(&limit, 10 * SEC - 1);
     EXPECT_EQ(3040u, ucs_rcache_pred_limit_get(&limit)) << "more rarely then";
     ucs_rcache_pred_limit_lack(&limit, 10 * SEC);
-    EXPECT_EQ(3301u - 165, ucs_rcache_pred_limit_get(&limit));
+    EXPECT_EQ(3401u - 170, ucs_rcache_pred_limit_get(&limit));
 }
 
 TEST_F(test_keys, each_thing_is_told_once_a_job)
@@ -307,6 +314,45 @@ TEST_F(test_keys, of_all_jobs_are_summed_by_device)
     EXPECT_EQ(1u, get(b, other).all);
 }
 
+/* Jobs of two users: neither learns of the other's limit or keys, nor can it write them
+ * (test_segment.cc) */
+TEST_F(test_keys, other_users_share_nothing)
+{
+    ucs_rcache_pred_node_keys_t keys;
+
+    if (geteuid() != 0) {
+        GTEST_SKIP() << "only root can be another user";
+    }
+
+    auto mine = join();
+    ASSERT_EQ(0u, ucs_rcache_pred_node_device(mine, NAME));
+    for (unsigned i = 0; i < 40; ++i) {
+        ucs_rcache_pred_node_key_taken(mine, 0);
+    }
+    EXPECT_TRUE(ucs_rcache_pred_node_key_refused(mine, 0, SEC, &keys));
+
+    child other([this]() -> int {
+        ucs_rcache_pred_node_keys_t keys;
+        ucs_rcache_pred_node_t *node;
+
+        if ((setuid(65534) != 0) || (try_join(&node, 0) != UCS_OK) ||
+            (ucs_rcache_pred_node_device(node, NAME) != 0)) {
+            return 1;
+        }
+
+        keys = get(node, 0);
+        if ((keys.limit != UINT64_MAX) || (keys.all != 0) || (keys.procs != 1)) {
+            return 2;
+        }
+
+        ucs_rcache_pred_node_key_taken(node, 0);
+        return ucs_rcache_pred_node_key_refused(node, 0, SEC, &keys) ? 0 : 3;
+    });
+    EXPECT_EQ(0, other.reap());
+    EXPECT_EQ(38u, get(mine, 0).limit);
+    EXPECT_EQ(40u, get(mine, 0).all);
+}
+
 /* Ranks that lack keys: each gets its share, the device has few left, and refusals become
  * rare. One rank reports the first one */
 TEST_F(test_keys, many_ranks_share_what_there_is)
@@ -319,9 +365,10 @@ TEST_F(test_keys, many_ranks_share_what_there_is)
         run(60 * SEC);
         EXPECT_EQ(1u, m_first);
         EXPECT_EQ(0u, m_starved);
-        m_refused = 0;
+        m_refused = m_looks = m_few_free = 0;
         run(600 * SEC);
         EXPECT_EQ(0u, m_starved);
+        EXPECT_LE(m_few_free, m_looks / 100) << "another job finds keys";
         EXPECT_LE(m_refused, 12 * count) << "in ten minutes, of a million misses";
         EXPECT_GE(m_taken, m_device * 85 / 100);
         for (auto &r : m_ranks) {
