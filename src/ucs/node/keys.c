@@ -11,6 +11,11 @@
 #include <ucs/sys/math.h>
 
 
+/* By which part of the limit the processes that have less than their equal share of it may
+ * exceed it, until those that have more give up some. The keys that stay free for other jobs
+ * (limit.c) have room for that */
+#define SHARE_PART 80
+
 /*
  * The keys that processes have on each device, and how many the device was found to have
  * (limit.h). A process counts its keys in its own slot; sum_keys() adds up the
@@ -120,7 +125,7 @@ void ucs_rcache_pred_node_key_given(ucs_rcache_pred_node_t *node, unsigned devic
 int ucs_rcache_pred_node_has_key(const ucs_rcache_pred_node_t *node, unsigned device)
 {
     uint64_t limit = ucs_rcache_pred_limit_get(&node->shm->devices[device].limit);
-    uint64_t keys;
+    uint64_t keys, share;
     unsigned procs;
 
     if (ucs_likely(limit == UINT64_MAX)) {
@@ -128,8 +133,9 @@ int ucs_rcache_pred_node_has_key(const ucs_rcache_pred_node_t *node, unsigned de
     }
 
     procs = sum_keys(node, device, &keys);
-    return (keys < limit) ||
-           (ucs_relaxed_load(&node->slot->keys[device]) < limit / ucs_max(procs, 1u));
+    share = limit / ucs_max(procs, 1u);
+    return (keys < limit) || ((ucs_relaxed_load(&node->slot->keys[device]) < share) &&
+                              (keys < limit + (limit / SHARE_PART)));
 }
 
 void ucs_rcache_pred_node_lacks_key(ucs_rcache_pred_node_t *node, unsigned device,

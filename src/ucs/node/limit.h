@@ -17,8 +17,8 @@
  * (openucx/ucx issue 6264). The number is advice: what has to be registered is registered
  * beyond it, too.
  *
- * A refusal sets the number to the keys that there were then. Processes keep 1/20 below
- * the number. While processes lack keys, one of them at a time raises the number by 1/16:
+ * A refusal sets the number to the keys that there were then. Processes keep 1/16 below
+ * the number. While processes lack keys, one of them at a time raises the number by 1/14:
  * after one rise they meet the device's own limit again, and soon keep below it. The pause
  * before the next rise is eight times as long after a refusal and half as long after a rise,
  * so that refusals become rarer, down to one in 64 s. When another job has given its keys
@@ -58,7 +58,7 @@ void ucs_rcache_pred_limit_lack(ucs_rcache_pred_limit_t *limit, uint64_t now);
 /** Set how many keys there may be at a time, instead of learning it. */
 void ucs_rcache_pred_limit_fix(ucs_rcache_pred_limit_t *limit, uint64_t keys);
 
-/** Keep below a number of keys as well that the kernel says, and leave 1/20 of that, too. The
+/** Keep below a number of keys as well that the kernel says, and leave 1/16 of that, too. The
  *  last process that asks the kernel decides. The number rises as one that was learned: what
  *  others have of the kernel's limit may have become less. */
 void ucs_rcache_pred_limit_know(ucs_rcache_pred_limit_t *limit, uint64_t keys,

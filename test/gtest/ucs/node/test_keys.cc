@@ -192,13 +192,18 @@ TEST_F(test_keys, limit_leaves_some_free_and_each_its_share)
         ucs_rcache_pred_node_key_taken(a, 0);
     }
     EXPECT_TRUE(ucs_rcache_pred_node_key_refused(a, 0, SEC, &keys));
-    EXPECT_EQ(95u, keys.limit);
+    EXPECT_EQ(94u, keys.limit);
     EXPECT_FALSE(ucs_rcache_pred_node_has_key(a, 0));
-    for (unsigned i = 0; i < 47; ++i) {
-        EXPECT_TRUE(ucs_rcache_pred_node_has_key(b, 0)) << "half of 95";
-        ucs_rcache_pred_node_key_taken(b, 0);
+    EXPECT_FALSE(ucs_rcache_pred_node_has_key(b, 0)) << "100 are above the limit";
+    for (unsigned i = 0; i < 6; ++i) {
+        ucs_rcache_pred_node_key_given(a, 0);
     }
-    EXPECT_FALSE(ucs_rcache_pred_node_has_key(b, 0));
+    EXPECT_FALSE(ucs_rcache_pred_node_has_key(a, 0));
+    EXPECT_TRUE(ucs_rcache_pred_node_has_key(b, 0)) << "less than half of 94";
+    ucs_rcache_pred_node_key_taken(b, 0);
+    EXPECT_FALSE(ucs_rcache_pred_node_has_key(b, 0)) << "94 and 94 / 80 are taken";
+    ucs_rcache_pred_node_key_given(a, 0);
+    EXPECT_TRUE(ucs_rcache_pred_node_has_key(b, 0));
 }
 
 TEST_F(test_keys, refusals_of_one_moment_are_one)
@@ -208,11 +213,11 @@ TEST_F(test_keys, refusals_of_one_moment_are_one)
     EXPECT_EQ(UINT64_MAX, ucs_rcache_pred_limit_get(&limit));
     EXPECT_TRUE(ucs_rcache_pred_limit_refused(&limit, 1000, SEC));
     EXPECT_FALSE(ucs_rcache_pred_limit_refused(&limit, 900, SEC + 50 * MSEC));
-    EXPECT_EQ(950u, ucs_rcache_pred_limit_get(&limit));
+    EXPECT_EQ(938u, ucs_rcache_pred_limit_get(&limit));
     EXPECT_FALSE(ucs_rcache_pred_limit_refused(&limit, 900, SEC + 150 * MSEC));
-    EXPECT_EQ(855u, ucs_rcache_pred_limit_get(&limit));
+    EXPECT_EQ(844u, ucs_rcache_pred_limit_get(&limit));
     EXPECT_FALSE(ucs_rcache_pred_limit_refused(&limit, 950, 2 * SEC)) << "is higher";
-    EXPECT_EQ(855u, ucs_rcache_pred_limit_get(&limit));
+    EXPECT_EQ(844u, ucs_rcache_pred_limit_get(&limit));
 }
 
 TEST_F(test_keys, limit_rises_once_a_pause_and_on_need_alone)
@@ -223,10 +228,10 @@ TEST_F(test_keys, limit_rises_once_a_pause_and_on_need_alone)
     EXPECT_EQ(UINT64_MAX, ucs_rcache_pred_limit_get(&limit));
     ucs_rcache_pred_limit_refused(&limit, 3200, SEC);
     ucs_rcache_pred_limit_lack(&limit, 2 * SEC - 1);
-    EXPECT_EQ(3040u, ucs_rcache_pred_limit_get(&limit));
+    EXPECT_EQ(3000u, ucs_rcache_pred_limit_get(&limit));
     ucs_rcache_pred_limit_lack(&limit, 2 * SEC);
     ucs_rcache_pred_limit_lack(&limit, 2 * SEC);
-    EXPECT_EQ(3401u - 170, ucs_rcache_pred_limit_get(&limit));
+    EXPECT_EQ(3429u - 214, ucs_rcache_pred_limit_get(&limit));
 }
 
 TEST_F(test_keys, user_sets_the_limit)
@@ -249,7 +254,7 @@ TEST_F(test_keys, kernel_knows_a_limit)
     ucs_rcache_pred_limit_t limit = {};
 
     ucs_rcache_pred_limit_know(&limit, 100, SEC);
-    EXPECT_EQ(95u, ucs_rcache_pred_limit_get(&limit));
+    EXPECT_EQ(94u, ucs_rcache_pred_limit_get(&limit));
     EXPECT_TRUE(ucs_rcache_pred_limit_refused(&limit, 60, SEC));
     EXPECT_EQ(57u, ucs_rcache_pred_limit_get(&limit));
     ucs_rcache_pred_limit_know(&limit, 40, SEC);
@@ -269,14 +274,14 @@ TEST_F(test_keys, known_limit_rises_on_need)
 
     ucs_rcache_pred_limit_know(&limit, 3200, SEC);
     ucs_rcache_pred_limit_lack(&limit, 2 * SEC - 1);
-    EXPECT_EQ(3040u, ucs_rcache_pred_limit_get(&limit));
+    EXPECT_EQ(3000u, ucs_rcache_pred_limit_get(&limit));
     ucs_rcache_pred_limit_lack(&limit, 2 * SEC);
-    EXPECT_EQ(3401u - 170, ucs_rcache_pred_limit_get(&limit));
+    EXPECT_EQ(3429u - 214, ucs_rcache_pred_limit_get(&limit));
     ucs_rcache_pred_limit_know(&limit, 3200, 2 * SEC);
     ucs_rcache_pred_limit_lack(&limit, 10 * SEC - 1);
-    EXPECT_EQ(3040u, ucs_rcache_pred_limit_get(&limit)) << "more rarely then";
+    EXPECT_EQ(3000u, ucs_rcache_pred_limit_get(&limit)) << "more rarely then";
     ucs_rcache_pred_limit_lack(&limit, 10 * SEC);
-    EXPECT_EQ(3401u - 170, ucs_rcache_pred_limit_get(&limit));
+    EXPECT_EQ(3429u - 214, ucs_rcache_pred_limit_get(&limit));
 }
 
 TEST_F(test_keys, each_thing_is_told_once_a_job)

@@ -72,7 +72,7 @@ TEST_F(test_md_refused, an_answer_stands_for_a_while) {
 }
 
 /* The control group says how many objects there may be: of these, the job keeps to as many
- * keys as others leave, and to one in twenty less */
+ * keys as others leave, and to one in sixteen less */
 TEST_F(test_md_refused, objects_of_the_group_are_a_limit_that_is_known) {
     uct_md_h md                     = open();
     uct_predreg_domain_t *dom       = domain(md);
