@@ -1644,9 +1644,10 @@ if [ -z "$sanitizer" ]; then
     run "memory is not short" roomy job 2 "$apps/pressure" --size 20m --iters 2
     run "registrations are refused" each_refusal \
         "$apps/manybuf" --buffers 12 --iters 4 --compute 1 --size 1m
-    # The program has half of the locked memory itself
-    run "locked memory runs out" limited 'ulimit -l' managed 1 env RIG_MEMLOCK=8192 \
-        $rig -- env NATIVE_PINNED=$((4 << 20)) LD_PRELOAD="$preload" "$apps/contexts" 2
+    # The program has 5 of the 8 MiB of locked memory itself: that leaves two buffers
+    run "locked memory runs out" limited 'ulimit -l' with BUDGET=0 managed 1 \
+        env RIG_MEMLOCK=8192 $rig -- env NATIVE_PINNED=$((5 << 20)) \
+            LD_PRELOAD="$preload" "$apps/contexts" 2
     run "mappings run out" limited 'vm.max_map_count' with BUDGET=0 job 2 \
         env NATIVE_FORK_PROTECTION=1 NATIVE_MAPPINGS=60 \
         "$apps/manybuf" --buffers 100 --iters 4 --compute 1 --size 1m
