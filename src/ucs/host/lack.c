@@ -48,15 +48,15 @@ static uint64_t read_objects(const char *group, size_t length, const char *name,
 }
 
 void ucs_rcache_pred_lack_objects(const char *group, const char *device,
-                                      ucs_rcache_pred_lack_t *shortage)
+                                      ucs_rcache_pred_lack_t *lack)
 {
     uint64_t least = UINT64_MAX;
     uint64_t max, used, left;
     size_t length;
 
-    shortage->used  = 0;
-    shortage->max   = UINT64_MAX;
-    shortage->group = 0;
+    lack->used  = 0;
+    lack->max   = UINT64_MAX;
+    lack->group = 0;
     for (length = strlen(group); length > 0; --length) {
         if ((group[length] != '/') && (group[length] != '\0')) {
             continue;
@@ -73,9 +73,9 @@ void ucs_rcache_pred_lack_objects(const char *group, const char *device,
         left = (max > used) ? (max - used) : 0;
         if (left < least) {
             least           = left;
-            shortage->used  = used;
-            shortage->max   = max;
-            shortage->group = length;
+            lack->used  = used;
+            lack->max   = max;
+            lack->group = length;
         }
     }
 }
@@ -105,25 +105,25 @@ static int is_split_refused(void)
 }
 
 void ucs_rcache_pred_lack_count_mappings(const char *root,
-                                             ucs_rcache_pred_lack_t *shortage)
+                                             ucs_rcache_pred_lack_t *lack)
 {
     size_t size = strlen(root) + MAX_NAME;
     char *path  = malloc(size);
     FILE *stream;
     int c;
 
-    shortage->used = 0;
-    shortage->max  = 0;
+    lack->used = 0;
+    lack->max  = 0;
     if (path == NULL) {
         return;
     }
 
     snprintf(path, size, "%s/proc/sys/vm/max_map_count", root);
-    (void)ucs_scan_file(path, "%" SCNu64, &shortage->max);
+    (void)ucs_scan_file(path, "%" SCNu64, &lack->max);
     snprintf(path, size, "%s/proc/self/maps", root);
     stream = fopen(path, "re");
     while ((stream != NULL) && ((c = getc(stream)) != EOF)) {
-        shortage->used += (c == '\n');
+        lack->used += (c == '\n');
     }
 
     if (stream != NULL) {
@@ -149,23 +149,23 @@ static uint64_t read_pinned(const char *root)
 }
 
 void ucs_rcache_pred_lack_find(const ucs_rcache_pred_lack_query_t *query,
-                                   ucs_rcache_pred_lack_t *shortage)
+                                   ucs_rcache_pred_lack_t *lack)
 {
     if (query->max_locked != UINT64_MAX) {
-        shortage->used = read_pinned(query->root);
-        shortage->max  = query->max_locked;
-        if (shortage->used + query->bytes > shortage->max) {
-            shortage->kind = UCS_RCACHE_PRED_SHORT_OF_LOCKED;
+        lack->used = read_pinned(query->root);
+        lack->max  = query->max_locked;
+        if (lack->used + query->bytes > lack->max) {
+            lack->kind = UCS_RCACHE_PRED_SHORT_OF_LOCKED;
             return;
         }
     }
 
-    ucs_rcache_pred_lack_objects(query->group, query->device, shortage);
-    if ((shortage->max != UINT64_MAX) && (shortage->used >= shortage->max)) {
-        shortage->kind = UCS_RCACHE_PRED_SHORT_OF_OBJECTS;
+    ucs_rcache_pred_lack_objects(query->group, query->device, lack);
+    if ((lack->max != UINT64_MAX) && (lack->used >= lack->max)) {
+        lack->kind = UCS_RCACHE_PRED_SHORT_OF_OBJECTS;
         return;
     }
 
-    shortage->kind = is_split_refused() ? UCS_RCACHE_PRED_SHORT_OF_MAPPINGS :
+    lack->kind = is_split_refused() ? UCS_RCACHE_PRED_SHORT_OF_MAPPINGS :
                                           UCS_RCACHE_PRED_SHORT_OF_NOTHING;
 }

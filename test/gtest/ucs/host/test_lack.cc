@@ -51,11 +51,11 @@ protected:
 
     ucs_rcache_pred_lack_t of_objects(const std::string &device = "mlx5_1")
     {
-        ucs_rcache_pred_lack_t shortage = {};
+        ucs_rcache_pred_lack_t lack = {};
 
         ucs_rcache_pred_lack_objects((m_root + m_group).c_str(), device.c_str(),
-                                         &shortage);
-        return shortage;
+                                         &lack);
+        return lack;
     }
 
     ucs_rcache_pred_lack_t find(uint64_t max_locked = UINT64_MAX, uint64_t bytes = PAGE)
@@ -63,11 +63,11 @@ protected:
         const std::string group = m_root + m_group;
         const ucs_rcache_pred_lack_query_t query = {m_root.c_str(), group.c_str(),
                                                         "mlx5_1", max_locked, bytes};
-        ucs_rcache_pred_lack_t shortage = {};
+        ucs_rcache_pred_lack_t lack = {};
 
-        shortage.kind = UCS_RCACHE_PRED_SHORT_OF_UNKNOWN;
-        ucs_rcache_pred_lack_find(&query, &shortage);
-        return shortage;
+        lack.kind = UCS_RCACHE_PRED_SHORT_OF_UNKNOWN;
+        ucs_rcache_pred_lack_find(&query, &lack);
+        return lack;
     }
 
     std::string m_root;
@@ -88,10 +88,10 @@ TEST_F(test_lack, locked_memory)
             << "the page just fits";
     EXPECT_EQ(UCS_RCACHE_PRED_SHORT_OF_NOTHING, find(UINT64_MAX, 1 << 30).kind);
 
-    auto shortage = find(64 * KB, 2 * PAGE);
-    EXPECT_EQ(UCS_RCACHE_PRED_SHORT_OF_LOCKED, shortage.kind);
-    EXPECT_EQ(60 * KB, shortage.used);
-    EXPECT_EQ(64 * KB, shortage.max);
+    auto lack = find(64 * KB, 2 * PAGE);
+    EXPECT_EQ(UCS_RCACHE_PRED_SHORT_OF_LOCKED, lack.kind);
+    EXPECT_EQ(60 * KB, lack.used);
+    EXPECT_EQ(64 * KB, lack.max);
 }
 
 TEST_F(test_lack, objects_of_the_group_with_the_least_left)
@@ -140,13 +140,13 @@ TEST_F(test_lack, files_of_another_form_say_nothing)
 
 TEST_F(test_lack, mappings_are_counted)
 {
-    ucs_rcache_pred_lack_t shortage = {};
+    ucs_rcache_pred_lack_t lack = {};
 
     write("/proc/sys/vm/max_map_count", "65530\n");
     write("/proc/self/maps", "a\nb\nc\n");
-    ucs_rcache_pred_lack_count_mappings(m_root.c_str(), &shortage);
-    EXPECT_EQ(3u, shortage.used);
-    EXPECT_EQ(65530u, shortage.max);
+    ucs_rcache_pred_lack_count_mappings(m_root.c_str(), &lack);
+    EXPECT_EQ(3u, lack.used);
+    EXPECT_EQ(65530u, lack.max);
 }
 
 /* A process that has all mappings which it may have: every other page has other rights, up

@@ -109,7 +109,7 @@ struct uct_predreg_domain {
      *  ns; and its last answer, ucs_rcache_pred_lack_kind_t. Written by refused.c.
      *  Relaxed: both are advice */
     _Atomic(uint64_t)         ask_time;
-    _Atomic(unsigned)         shortage;
+    _Atomic(unsigned)         lack;
 
     /** The owners of handles that the cache does not know. Any thread. */
     ucs_map_t                owners;

@@ -57,7 +57,7 @@ void uct_predreg_refused_init(uct_predreg_domain_t *domain)
     size_t length;
 
     ucs_relaxed_store(&domain->ask_time, 0);
-    ucs_relaxed_store(&domain->shortage, UCS_RCACHE_PRED_SHORT_OF_UNKNOWN);
+    ucs_relaxed_store(&domain->lack, UCS_RCACHE_PRED_SHORT_OF_UNKNOWN);
     ucs_rcache_pred_cgroup_find("", "", group);
     length = strlen(group);
     if ((length > 0) && (group[length - 1] == '/')) {
@@ -77,10 +77,10 @@ void uct_predreg_refused_cleanup(uct_predreg_domain_t *domain)
 
 int uct_predreg_may_lack_keys(const uct_predreg_domain_t *domain)
 {
-    return ucs_relaxed_load(&domain->shortage) == UCS_RCACHE_PRED_SHORT_OF_NOTHING;
+    return ucs_relaxed_load(&domain->lack) == UCS_RCACHE_PRED_SHORT_OF_NOTHING;
 }
 
-/* @return whether nobody in the job has told yet of this kind of shortage */
+/* @return whether nobody in the job has told yet of this kind of lack */
 static int is_first(const uct_predreg_domain_t *domain,
                     ucs_rcache_pred_lack_kind_t kind)
 {
@@ -110,16 +110,16 @@ static void append_held(const uct_predreg_domain_t *domain, ucs_string_buffer_t 
 
 /* Say which limit of the kernel it was, what there is, and what to raise */
 static void tell(const uct_predreg_domain_t *domain, uint64_t bytes,
-                 ucs_rcache_pred_lack_t *shortage)
+                 ucs_rcache_pred_lack_t *lack)
 {
     char used[32], max[32];
     UCS_STRB(held, 160);
 
     append_held(domain, &held);
-    switch (shortage->kind) {
+    switch (lack->kind) {
     case UCS_RCACHE_PRED_SHORT_OF_LOCKED:
-        ucs_memunits_to_str(shortage->used, used, sizeof(used));
-        ucs_memunits_to_str(shortage->max, max, sizeof(max));
+        ucs_memunits_to_str(lack->used, used, sizeof(used));
+        ucs_memunits_to_str(lack->max, max, sizeof(max));
         ucs_warn("%s refused to register %" PRIu64 " bytes: the process has pinned %s, and may "
                  "pin %s (%s). Raise 'ulimit -l'", domain->name, bytes, used, max,
                  ucs_string_buffer_cstr(&held));
@@ -127,14 +127,14 @@ static void tell(const uct_predreg_domain_t *domain, uint64_t bytes,
     case UCS_RCACHE_PRED_SHORT_OF_OBJECTS:
         ucs_warn("%s refused to register %" PRIu64 " bytes: control group %.*s has %" PRIu64
                  " objects of it, and may have %" PRIu64 " (%s). Raise hca_object in rdma.max "
-                 "of the group", domain->name, bytes, (int)shortage->group, domain->group,
-                 shortage->used, shortage->max, ucs_string_buffer_cstr(&held));
+                 "of the group", domain->name, bytes, (int)lack->group, domain->group,
+                 lack->used, lack->max, ucs_string_buffer_cstr(&held));
         break;
     default:
-        ucs_rcache_pred_lack_count_mappings("", shortage);
+        ucs_rcache_pred_lack_count_mappings("", lack);
         ucs_warn("%s refused to register %" PRIu64 " bytes: the process has %" PRIu64
                  " mappings, and may have %" PRIu64 " (%s). Raise 'sysctl vm.max_map_count'",
-                 domain->name, bytes, shortage->used, shortage->max,
+                 domain->name, bytes, lack->used, lack->max,
                  ucs_string_buffer_cstr(&held));
         break;
     }
@@ -156,17 +156,17 @@ static void ask(uct_predreg_domain_t *domain, uint64_t bytes)
         .max_locked = uct_predreg_memlock_limit(&memlock),
         .bytes      = bytes
     };
-    ucs_rcache_pred_lack_t shortage;
+    ucs_rcache_pred_lack_t lack;
 
-    ucs_rcache_pred_lack_find(&query, &shortage);
-    ucs_relaxed_store(&domain->shortage, shortage.kind);
-    if (shortage.kind == UCS_RCACHE_PRED_SHORT_OF_OBJECTS) {
-        know_objects(domain, &shortage);
+    ucs_rcache_pred_lack_find(&query, &lack);
+    ucs_relaxed_store(&domain->lack, lack.kind);
+    if (lack.kind == UCS_RCACHE_PRED_SHORT_OF_OBJECTS) {
+        know_objects(domain, &lack);
     }
 
-    if ((shortage.kind != UCS_RCACHE_PRED_SHORT_OF_NOTHING) &&
-        is_first(domain, shortage.kind)) {
-        tell(domain, bytes, &shortage);
+    if ((lack.kind != UCS_RCACHE_PRED_SHORT_OF_NOTHING) &&
+        is_first(domain, lack.kind)) {
+        tell(domain, bytes, &lack);
     }
 }
 

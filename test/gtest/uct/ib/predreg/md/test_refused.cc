@@ -22,9 +22,9 @@ extern "C" {
  * in test_lack.cc.) */
 class test_md_refused : public md_test {
 protected:
-    static unsigned shortage(uct_md_h md)
+    static unsigned lack(uct_md_h md)
     {
-        return ucs_relaxed_load(&domain(md)->shortage);
+        return ucs_relaxed_load(&domain(md)->lack);
     }
 
     /* Let the device refuse the next memory once */
@@ -56,19 +56,19 @@ TEST_F(test_md_refused, memory_that_is_wrong_is_no_shortage) {
     uct_md_h md = open();
 
     refuse(md, EFAULT);
-    EXPECT_EQ(UCS_RCACHE_PRED_SHORT_OF_UNKNOWN, shortage(md));
+    EXPECT_EQ(UCS_RCACHE_PRED_SHORT_OF_UNKNOWN, lack(md));
 }
 
 TEST_F(test_md_refused, an_answer_stands_for_a_while) {
     uct_md_h md = open();
 
     refuse(md);
-    ucs_relaxed_store(&domain(md)->shortage, UCS_RCACHE_PRED_SHORT_OF_LOCKED);
+    ucs_relaxed_store(&domain(md)->lack, UCS_RCACHE_PRED_SHORT_OF_LOCKED);
     refuse(md);
-    EXPECT_EQ(UCS_RCACHE_PRED_SHORT_OF_LOCKED, shortage(md));
+    EXPECT_EQ(UCS_RCACHE_PRED_SHORT_OF_LOCKED, lack(md));
     ucs_relaxed_store(&domain(md)->ask_time, 0);
     refuse(md);
-    EXPECT_EQ(UCS_RCACHE_PRED_SHORT_OF_NOTHING, shortage(md));
+    EXPECT_EQ(UCS_RCACHE_PRED_SHORT_OF_NOTHING, lack(md));
 }
 
 /* The control group says how many objects there may be: of these, the job keeps to as many
@@ -87,7 +87,7 @@ TEST_F(test_md_refused, objects_of_the_group_are_a_limit_that_is_known) {
     free(dom->group);
     dom->group = strdup(group.c_str());
     refuse(md);
-    EXPECT_EQ(UCS_RCACHE_PRED_SHORT_OF_OBJECTS, shortage(md));
+    EXPECT_EQ(UCS_RCACHE_PRED_SHORT_OF_OBJECTS, lack(md));
     ucs_rcache_pred_node_get_keys(dom->node, dom->device, &keys);
     EXPECT_EQ(1u, keys.limit) << "159 are no keys of the job";
     std::string said = log_watch::take();
@@ -98,7 +98,7 @@ TEST_F(test_md_refused, objects_of_the_group_are_a_limit_that_is_known) {
     std::ofstream(group + "/rdma.current") << "mlx1 hca_handle=1 hca_object=101\n";
     ucs_relaxed_store(&dom->ask_time, 0);
     refuse(md);
-    EXPECT_EQ(UCS_RCACHE_PRED_SHORT_OF_NOTHING, shortage(md));
+    EXPECT_EQ(UCS_RCACHE_PRED_SHORT_OF_NOTHING, lack(md));
     std::ofstream(group + "/rdma.max") << "mlx1 hca_handle=max hca_object=101\n";
     ucs_relaxed_store(&dom->ask_time, 0);
     refuse(md);
