@@ -205,6 +205,9 @@ static void integrity_usage(void)
            "  --max BYTES  largest message (2m)\n"
            "  --threads T  so many threads a rank, each with a sequence\n"
            "               of its own, without puts and gets (0: one thread)\n"
+           "  --flush-each flush each target of puts and gets, and use no fences:\n"
+           "               UCX's flush of a worker ends too early where UCX\n"
+           "               emulates gets, see workerflush.c\n"
            "  --hidden     change memory past all memory hooks: proves that\n"
            "               wrong bytes are noticed, if there is a cache\n"
            "  --seen-moves move memory by mremap() as well, which memory hooks\n"
@@ -220,6 +223,7 @@ static void integrity_parse(int argc, char **argv, integrity_opts_t *opts)
         {"ops", .number = &opts->ops},
         {"max", .number = &opts->max},
         {"threads", .count = &opts->threads},
+        {"flush-each", .flag = &opts->flush_each},
         {"hidden", .flag = &churn_hidden},
         {"seen-moves", .flag = &churn_seen_moves},
         {"no-moves", .flag = &churn_no_moves},
@@ -236,7 +240,7 @@ static void integrity_parse(int argc, char **argv, integrity_opts_t *opts)
 
 int main(int argc, char **argv)
 {
-    integrity_opts_t opts   = {1, 100, 2 * 1024 * 1024, 0, 0};
+    integrity_opts_t opts   = {1, 100, 2 * 1024 * 1024};
     integrity_stats_t sum   = {0}, total;
     int i, j, count, rank, size, provided;
     integrity_ctx_t *ctxs;

@@ -20,6 +20,7 @@ typedef struct {
     uint64_t ops;
     uint64_t max; /* bytes of a message */
     int      threads;
+    int      flush_each; /* target, as UCX's flush of a worker may end too early */
     int      json;
 } integrity_opts_t;
 

@@ -137,12 +137,27 @@ static void integrity_rma_issue(integrity_ctx_t *ctx, integrity_rma_op_t *op)
     }
 }
 
+/* Open MPI flushes the endpoint of a target here, but the worker in a fence and where it
+ * unlocks all targets */
+static void integrity_flush_each(integrity_ctx_t *ctx)
+{
+    int i;
+
+    for (i = 0; ctx->opts->flush_each && (i < ctx->size); ++i) {
+        MPI_Win_flush(i, ctx->win.win);
+    }
+}
+
 static void integrity_rma_epoch(integrity_ctx_t *ctx, integrity_rma_op_t *ops,
                                 int count)
 {
     integrity_epoch_t epoch = app_random_below(&ctx->shared_rng,
                                                INTEGRITY_EPOCH_LAST);
     int i;
+
+    if (ctx->opts->flush_each && (epoch == INTEGRITY_EPOCH_FENCE)) {
+        epoch = INTEGRITY_EPOCH_LOCK_ALL;
+    }
 
     if (epoch == INTEGRITY_EPOCH_FENCE) {
         MPI_Win_fence(0, ctx->win.win);
@@ -174,6 +189,7 @@ static void integrity_rma_epoch(integrity_ctx_t *ctx, integrity_rma_op_t *ops,
     }
 
     if (epoch == INTEGRITY_EPOCH_LOCK_ALL) {
+        integrity_flush_each(ctx);
         MPI_Win_unlock_all(ctx->win.win);
     }
 
