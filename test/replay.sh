@@ -106,6 +106,23 @@ for name in uses byte_seconds critical_path_seconds regs; do
         fail "$name of all ranks is not the sum"
 done
 
+# Under a bound of the node all ranks are played together: it holds for their sum, which a
+# row says, and the waits are those of all ranks
+node=("$command" replay --json --per-rank --shared-processor --policy predict
+      --set NODE_MAX_PINNED=2M "$work")
+"${node[@]}" > "$work/out.1"
+"${node[@]}" | cmp "$work/out.1" - || fail "ranks of a node: two runs differ"
+awk '
+    function value(name) {
+        match($0, "\"" name "\":[0-9.]+")
+        return substr($0, RSTART + length(name) + 3) + 0
+    }
+    /"node_bound_bytes":2097152,"node_bound_regions":0/ { ++bounds }
+    NR == 1 { peak = value("pinned_peak_bytes"); sum = value("critical_path_seconds") }
+    NR > 1  { sum -= value("critical_path_seconds") }
+    END { exit !(NR == 4 && bounds == 4 && peak <= 2097152 && sum < 1e-6 && sum > -1e-6) }' \
+    "$work/out.1" || fail "ranks of a node: $(cat "$work/out.1")"
+
 # What is printed for people says it as well
 text=$("$command" replay "$work/nested.trace")
 echo "$text"
@@ -254,7 +271,8 @@ refused 2 'HISTORY=99 is not accepted; accepted: whole numbers from 1 to 16' \
 refused 2 'HELPER=none is not accepted' --set UCX_RCACHE_PRED_HELPER=none "$trace"
 refused 2 'POLICY is said by --policy' --set POLICY=predict "$trace"
 refused 2 'WINDOW is part of what was recorded.*record with --set WINDOW=' --set window=1 "$trace"
-refused 2 'NODE_MAX_PINNED .* --ranks' --set NODE_MAX_PINNED=1g "$trace"
+refused 2 'NODE_MAX_PINNED .* --ranks of a larger' --set NODE_MAX_PINNED=1g --ranks 8 "$trace"
+refused 1 'NODE_MAX_PINNED=256K has no room for this process' --set NODE_MAX_PINNED=256K "$work"
 refused 2 "there is no knob 'COLOUR'; accepted in a replay: HELPER" \
     --set COLOUR=red "$trace"
 refused 2 'accepted is one of the two' --curve --ranks 8 "$trace"

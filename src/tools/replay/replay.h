@@ -8,6 +8,7 @@
 #define PREDREG_REPLAY_H_
 
 #include <tools/replay/policies/policies.h>
+#include <ucs/node/node.h>
 
 BEGIN_C_DECLS
 
@@ -38,6 +39,27 @@ void predreg_replay_params_default(const predreg_timeline_t *timeline,
 ucs_status_t predreg_replay(const predreg_timeline_t *timeline,
                             const predreg_replay_params_t *params,
                             predreg_replay_result_t *result);
+
+
+/** A rank that is replayed together with others of its node. */
+typedef struct predreg_together {
+    const predreg_timeline_t *timeline;
+    predreg_replay_params_t  params;  /**< The replay sets flow and cache.node */
+    uint64_t                 start;   /**< When the rank starts, on the clock of all
+                                           ranks, ns */
+    predreg_replay_result_t  *result;
+    ucs_status_t             status;  /**< Out: as of predreg_replay() */
+} predreg_together_t;
+
+/**
+ * Play the policy predict or on-demand for all ranks of a node at the same time, under the
+ * bounds of the node. A wait of a rank makes its own further events later, and no events of
+ * other ranks.
+ *
+ * @return as @ref ucs_rcache_pred_node_simulate; if UCS_OK, each rank has a status.
+ */
+ucs_status_t predreg_replay_together(predreg_together_t *ranks, size_t num,
+                                     const ucs_rcache_pred_node_params_t *bounds);
 
 
 /** A setting costs nothing if it increases the run time by at most this part: the goal of

@@ -279,7 +279,7 @@ static void complain(const char *name, int is_bytes, const uint64_t values[3],
               texts[0], texts[1], num_others, texts[2], texts[1]);
 }
 
-static ucs_status_t hold_reserve(ucs_rcache_pred_node_t *node)
+ucs_status_t pred_node_hold_reserve(ucs_rcache_pred_node_t *node)
 {
     const ucs_rcache_pred_node_params_t *params = &node->params;
     ucs_rcache_pred_node_totals_t totals;
@@ -396,7 +396,7 @@ ucs_status_t pred_node_join_as(const ucs_rcache_pred_node_params_t *params,
         goto err_detach;
     }
 
-    status = hold_reserve(node);
+    status = pred_node_hold_reserve(node);
     if (status != UCS_OK) {
         goto err_free_slot;
     }

@@ -88,6 +88,27 @@ void ucs_rcache_pred_node_leave(ucs_rcache_pred_node_t *node);
 
 
 /**
+ * Let several processes join that exist in a simulation alone, in one thread of this
+ * process. They share a node that nobody else sees. For each of them, the functions from
+ * @ref ucs_rcache_pred_node_reserve to @ref ucs_rcache_pred_node_get_totals may be called.
+ *
+ * @param [in]  params  Of each process.
+ * @param [out] nodes   @a num members, at least one, for
+ *                      @ref ucs_rcache_pred_node_simulate_end.
+ * @return as @ref ucs_rcache_pred_node_join.
+ */
+ucs_status_t
+ucs_rcache_pred_node_simulate(const ucs_rcache_pred_node_params_t *params, unsigned num,
+                              ucs_rcache_pred_node_t **nodes);
+
+/** Give the share of a simulated process back. It calls nothing more. */
+void ucs_rcache_pred_node_simulate_leave(ucs_rcache_pred_node_t *node);
+
+/** Free all that was simulated. */
+void ucs_rcache_pred_node_simulate_end(ucs_rcache_pred_node_t **nodes, unsigned num);
+
+
+/**
  * Reserve room in the bounds for regions, with their bytes, before they are
  * registered; either number may be 0. The bounds are kept at every instant: two
  * processes that ask at once for the last room may both be refused, but never

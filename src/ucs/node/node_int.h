@@ -347,6 +347,10 @@ ucs_status_t pred_node_join_as(const ucs_rcache_pred_node_params_t *params,
                                uint64_t key, ucs_rcache_pred_procid_t procid,
                                ucs_rcache_pred_node_t **node_p);
 
+/** Take the reserve of a process that has a slot. @return UCS_ERR_EXCEEDS_LIMIT if it does
+ *  not fit a bound, logged. */
+ucs_status_t pred_node_hold_reserve(ucs_rcache_pred_node_t *node);
+
 /** As @ref ucs_rcache_pred_node_update, at a time of CLOCK_MONOTONIC, ns. */
 void pred_node_update_at(ucs_rcache_pred_node_t *node, uint64_t now, uint64_t demand,
                          uint64_t busy, ucs_rcache_pred_node_seat_t *seat);

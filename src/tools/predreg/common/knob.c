@@ -246,9 +246,6 @@ static void refuse_knob(const char *name)
         predreg_error("--set: %s is part of what was recorded: contexts are "
                       "made with it; to change it, record with --set %s=VALUE",
                       name, name);
-    } else if (!strncmp(name, "NODE_", strlen("NODE_"))) {
-        predreg_error("--set: %s is of the ranks of a node together, and each "
-                      "is replayed by itself; see --ranks", name);
     } else if (nearest == NULL) {
         predreg_error("--set: there is no knob '%s'; accepted in a replay: %s",
                       name, list);

@@ -24,6 +24,9 @@
 typedef struct {
     const predreg_replay_opts_t *opts;
     predreg_job_t               *job;
+    predreg_timeline_t          **timelines; /* Of each loaded rank, where the ranks are
+                                                replayed together */
+    size_t                      num_timelines;
     int                         is_too_long[PREDREG_REPLAY_LAST];
                                     /* Whether a replay of the policy would take too long
                                        for one of the ranks */
@@ -140,42 +143,6 @@ static void add_rank(loader_t *loader, const ucs_rcache_trace_t *trace,
     job->damage.truncated |= rank->damage.truncated;
 }
 
-/* Get the parameters for the replay of a rank under a policy: the values given by
- * options, and defaults for all others */
-static void params_of(const predreg_replay_opts_t *opts,
-                      const predreg_timeline_t *timeline,
-                      predreg_replay_policy_t policy,
-                      predreg_replay_params_t *params)
-{
-    predreg_replay_params_default(timeline, policy, params);
-    uct_predreg_knobs_to_params(&opts->knobs, &params->cache);
-    params->limit  = opts->limits[policy];
-    params->shared = opts->shared_processor;
-    if (opts->reg.is_given) {
-        params->reg = opts->reg.cost;
-    }
-    if (opts->dereg.is_given) {
-        params->dereg = opts->dereg.cost;
-    }
-    if (opts->policies_given) {
-        params->max_steps = UINT64_MAX; /* A policy that the user has named may take
-                                           any time */
-    }
-}
-
-/* After a success, keep the parts of a result that are needed later; after an error, keep
- * nothing */
-static void keep_result(const predreg_replay_opts_t *opts, ucs_status_t status,
-                        predreg_replay_result_t *result)
-{
-    if (status != UCS_OK) {
-        memset(result, 0, sizeof(*result)); /* After an error, the result has nothing
-                                               that must be freed */
-    } else if (opts->num_ranks == 0) {
-        predreg_replay_result_shrink(result);
-    }
-}
-
 /* Replay a rank under a policy, and add the result to the job.
  * @param [in] path  Path of the trace, for messages. */
 static ucs_status_t replay_policy(loader_t *loader, const char *path,
@@ -186,13 +153,13 @@ static ucs_status_t replay_policy(loader_t *loader, const char *path,
     predreg_replay_params_t params;
     ucs_status_t status;
 
-    if (loader->is_too_long[policy]) {
+    if (loader->is_too_long[policy] || predreg_job_is_together(loader->opts, policy)) {
         return UCS_OK;
     }
 
-    params_of(loader->opts, timeline, policy, &params);
+    predreg_job_params(loader->opts, timeline, policy, &params);
     status = predreg_replay(timeline, &params, result);
-    keep_result(loader->opts, status, result);
+    predreg_job_keep(loader->opts, status, result);
     if (status == UCS_ERR_UNSUPPORTED) {
         loader->is_too_long[policy] = 1;
         return UCS_OK;
@@ -217,7 +184,7 @@ static ucs_status_t replay_budgets(loader_t *loader, const char *path,
     ucs_status_t status = UCS_OK;
     unsigned i;
 
-    params_of(loader->opts, timeline, PREDREG_REPLAY_PREDICT, &params);
+    predreg_job_params(loader->opts, timeline, PREDREG_REPLAY_PREDICT, &params);
     for (i = 0; (i < budgets->num) && (status == UCS_OK); ++i) {
         if (i == budgets->usual) {
             continue;
@@ -226,8 +193,12 @@ static ucs_status_t replay_budgets(loader_t *loader, const char *path,
         params.cache.budget = budgets->rates[i];
 
         result = add_result(loader->job, PREDREG_REPLAY_LAST + i);
+        if (predreg_job_is_together(loader->opts, PREDREG_REPLAY_PREDICT)) {
+            continue;
+        }
+
         status = predreg_replay(timeline, &params, result);
-        keep_result(loader->opts, status, result);
+        predreg_job_keep(loader->opts, status, result);
         if (status != UCS_OK) {
             predreg_error("replay: %s: predict with BUDGET=%s cannot be "
                           "replayed: %s", path,
@@ -267,6 +238,17 @@ static ucs_status_t replay_rank(loader_t *loader, const ucs_rcache_trace_t *trac
     return status;
 }
 
+/* Keep the timeline of a rank that was added, if it is replayed later */
+static void keep_timeline(loader_t *loader, ucs_status_t status,
+                          predreg_timeline_t *timeline)
+{
+    if ((status == UCS_OK) && predreg_job_is_together(loader->opts, PREDREG_REPLAY_PREDICT)) {
+        *predreg_add(loader->timelines, loader->num_timelines) = timeline;
+    } else {
+        predreg_timeline_destroy(timeline);
+    }
+}
+
 /* Replay the rank of a trace, and free the trace. This fails if the costs or sizes of the
  * trace are beyond the range of a replay */
 static ucs_status_t add_trace(ucs_rcache_trace_t *trace, unsigned input, void *arg)
@@ -283,21 +265,22 @@ static ucs_status_t add_trace(ucs_rcache_trace_t *trace, unsigned input, void *a
         } else {
             drop_next(loader->job);
         }
-        predreg_timeline_destroy(timeline);
+        keep_timeline(loader, status, timeline);
     }
 
     ucs_rcache_trace_free(trace);
     return status;
 }
 
-static ucs_status_t load(const predreg_replay_opts_t *opts, predreg_job_t *job)
+static ucs_status_t load(loader_t *loader)
 {
-    loader_t loader          = {.opts = opts, .job = job};
-    predreg_paths_t left_out = {};
+    const predreg_replay_opts_t *opts = loader->opts;
+    predreg_job_t *job                = loader->job;
+    predreg_paths_t left_out          = {};
     ucs_status_t status;
     unsigned policy;
 
-    status = predreg_traces_each(opts->paths, opts->num_paths, add_trace, &loader,
+    status = predreg_traces_each(opts->paths, opts->num_paths, add_trace, loader,
                                  &left_out);
     if (status == UCS_OK) {
         predreg_paths_warn(&left_out);
@@ -306,7 +289,7 @@ static ucs_status_t load(const predreg_replay_opts_t *opts, predreg_job_t *job)
     job->damage.left_out = left_out.num;
     predreg_paths_cleanup(&left_out);
     for (policy = 0; policy < PREDREG_REPLAY_LAST; ++policy) {
-        if (loader.is_too_long[policy]) {
+        if (loader->is_too_long[policy]) {
             drop_results(job, policy);
         }
     }
@@ -375,19 +358,10 @@ static void align(predreg_job_t *job)
     free(starts);
 }
 
-ucs_status_t predreg_job_replay(const predreg_replay_opts_t *opts,
-                                predreg_job_t *job)
+static void sum_up(predreg_job_t *job)
 {
-    ucs_status_t status;
     unsigned index;
 
-    status = load(opts, job);
-    if (status != UCS_OK) {
-        return status;
-    }
-
-    sort_ranks(job);
-    align(job);
     for (index = 0; index < PREDREG_JOB_RESULTS; ++index) {
         if (job->results[index] != NULL) {
             predreg_ranks_total(job->results[index], job->offsets,
@@ -395,5 +369,29 @@ ucs_status_t predreg_job_replay(const predreg_replay_opts_t *opts,
                                 &job->results[index][job->num_ranks]);
         }
     }
-    return UCS_OK;
+}
+
+ucs_status_t predreg_job_replay(const predreg_replay_opts_t *opts,
+                                predreg_job_t *job)
+{
+    loader_t loader = {.opts = opts, .job = job};
+    ucs_status_t status;
+
+    status = load(&loader);
+    if (status == UCS_OK) {
+        sort_ranks(job);
+        align(job);
+        if (loader.num_timelines > 0) {
+            status = predreg_job_replay_node(opts, job, loader.timelines);
+        }
+    }
+    if (status == UCS_OK) {
+        sum_up(job);
+    }
+
+    while (loader.num_timelines > 0) {
+        predreg_timeline_destroy(loader.timelines[--loader.num_timelines]);
+    }
+    free(loader.timelines);
+    return status;
 }

@@ -185,6 +185,12 @@ static int check_ranks(const predreg_replay_opts_t *opts)
                              "of the job that --ranks asks for");
     }
 
+    if ((opts->num_ranks > 0) && predreg_job_has_node_bound(opts)) {
+        return predreg_error("--set: NODE_MAX_PINNED and NODE_MAX_REGIONS are of the job "
+                             "that was recorded, and --ranks of a larger one: accepted is "
+                             "one of the two");
+    }
+
     if ((opts->curve || opts->per_rank) && (opts->num_ranks > 0)) {
         return predreg_error("%s is of the job that was recorded, and --ranks of a "
                              "larger one: accepted is one of the two",

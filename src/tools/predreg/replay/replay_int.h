@@ -130,10 +130,39 @@ typedef struct {
                                        *   taken too long */
 } predreg_job_t;
 
+/** Get the parameters for the replay of a rank under a policy: the values given by
+ *  options, and defaults for all others. */
+void predreg_job_params(const predreg_replay_opts_t *opts,
+                        const predreg_timeline_t *timeline,
+                        predreg_replay_policy_t policy, predreg_replay_params_t *params);
+
+/** After a success, keep the parts of a result that are needed later; after an error, keep
+ *  nothing. */
+void predreg_job_keep(const predreg_replay_opts_t *opts, ucs_status_t status,
+                      predreg_replay_result_t *result);
+
+/** @return whether the options have a bound of the node. */
+int predreg_job_has_node_bound(const predreg_replay_opts_t *opts);
+
+/** @return whether a policy keeps the bounds of the node, and so is replayed for all ranks
+ *          together, once all of them are loaded. */
+int predreg_job_is_together(const predreg_replay_opts_t *opts, unsigned policy);
+
+/**
+ * Replay each policy and budget that keeps the bounds of the node, and write the results of
+ * its ranks. The ranks are sorted, and their starts are known.
+ *
+ * @param [in] timelines  In the order of loading.
+ * @return the first error; the reason has been printed.
+ */
+ucs_status_t predreg_job_replay_node(const predreg_replay_opts_t *opts,
+                                     const predreg_job_t *job,
+                                     predreg_timeline_t *const *timelines);
+
 /**
  * Replay the traces of a job, sort the ranks, find when each rank starts, and sum up the
  * results. Each trace is loaded, replayed under all policies and freed before the next
- * one is loaded. So a job of any size fits into memory, which keeps some numbers of each
+ * one is loaded, unless a policy keeps a bound of the node. So a job of any size fits into memory, which keeps some numbers of each
  * rank and, for each policy, its curve of registered memory.
  *
  * Damaged traces are left out with a warning, unless there are no others. A policy whose

@@ -245,11 +245,24 @@ void predreg_account_result(predreg_account_t *account, uint64_t duration)
     result->pinned_avg_bytes = predreg_sum_average(&result->pinned, duration);
 }
 
+/* @return how a result has a bound: 0 for none */
+static uint64_t bound(uint64_t max)
+{
+    return (max == UINT64_MAX) ? 0 : max;
+}
+
 void predreg_replay_result_bounds(predreg_replay_result_t *result, uint64_t max_bytes,
                                   uint64_t max_regions)
 {
-    result->bound_bytes   = (max_bytes == UINT64_MAX) ? 0 : max_bytes;
-    result->bound_regions = (max_regions == UINT64_MAX) ? 0 : max_regions;
+    result->bound_bytes   = bound(max_bytes);
+    result->bound_regions = bound(max_regions);
+}
+
+void predreg_replay_result_node(predreg_replay_result_t *result, uint64_t max_bytes,
+                                uint64_t max_regions)
+{
+    result->node_bytes   = bound(max_bytes);
+    result->node_regions = bound(max_regions);
 }
 
 void predreg_replay_result_cleanup(predreg_replay_result_t *result)

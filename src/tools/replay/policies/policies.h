@@ -53,9 +53,12 @@ typedef struct predreg_replay_params {
                                               some 0.1 us each, that a replay
                                               may take, see
                                               predreg_segments_steps() */
+    struct predreg_flow      *flow;      /**< PREDICT, ON_DEMAND: the flow of a rank
+                                              that is replayed together with others;
+                                              NULL: by itself */
     ucs_rcache_pred_params_t cache;      /**< PREDICT, ON_DEMAND, ARENA: parameters of
                                               the cache, from the knobs. The replay
-                                              ignores ops, arg, node and policy. The
+                                              ignores ops, arg and policy. The
                                               sink, if any, gets the events of the
                                               cache; the cache's clock, which gives
                                               their times, is ahead of the program's */

@@ -310,7 +310,6 @@ static ucs_status_t sim_create_pred(sim_t *sim,
     cache.ops       = &predreg_world_ops;
     cache.arg       = sim->world;
     cache.sink      = &sim->sink;
-    cache.node      = NULL;
     cache.page_size = PREDREG_PAGE_SIZE;
     if (params->shared &&
         (cache.helper == UCS_RCACHE_PRED_HELPER_CONSERVATIVE)) {
@@ -341,6 +340,15 @@ static ucs_status_t sim_create_domains(sim_t *sim)
     return UCS_OK;
 }
 
+/* Whether the cache has a helper's thread. Beside other ranks, it answers them also where
+ * the program does the helper's work */
+static int needs_helper(const sim_t *sim, const predreg_replay_params_t *params)
+{
+    return (ucs_rcache_pred_get_mode(sim->pred) == UCS_RCACHE_PRED_MODE_THREAD) ||
+           ((params->cache.node != NULL) &&
+            (params->cache.policy == UCS_RCACHE_PRED_POLICY_PREDICT));
+}
+
 static ucs_status_t sim_create(sim_t *sim,
                                const predreg_replay_params_t *params)
 {
@@ -359,8 +367,7 @@ static ucs_status_t sim_create(sim_t *sim,
     }
 
     status = sim_create_domains(sim);
-    if ((status == UCS_OK) &&
-        (ucs_rcache_pred_get_mode(sim->pred) == UCS_RCACHE_PRED_MODE_THREAD)) {
+    if ((status == UCS_OK) && needs_helper(sim, params)) {
         predreg_world_start_helper(sim->world, sim->pred);
     }
     return status;

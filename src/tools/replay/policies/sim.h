@@ -49,6 +49,30 @@ void predreg_coroutine_suspend(predreg_coroutine_t *coroutine);
 
 
 /*
+ * The ranks of a node on one clock (flows.c). Of all flows the one runs whose time is the
+ * earliest, the first one of several. So whatever ranks share, they use in the order of
+ * time.
+ */
+
+/** The flow of a rank. */
+typedef struct predreg_flow {
+    void                (*func)(void *arg); /**< Plays the rank; may return */
+    void                *arg;
+    uint64_t            start;      /**< Time 0 of the rank, on the clock of all ranks */
+    uint64_t            time;       /**< Of the rank, on that clock; UINT64_MAX: ended */
+    uint64_t            limit;      /**< Time of the next flow */
+    predreg_coroutine_t *coroutine;
+} predreg_flow_t;
+
+/** Run flows until all have ended. The caller has set func, arg and start. */
+void predreg_flows_run(predreg_flow_t *flows, size_t num);
+
+/** The rank of the flow that runs goes on until this time of the rank: let others come as
+ *  far first. */
+void predreg_flow_reach(predreg_flow_t *flow, uint64_t time);
+
+
+/*
  * The world around a cache (world.c): a virtual clock, and two flows of time, those of
  * the program and of the helper, in which registrations take time. Only the program calls
  * the functions below. Only they move the clock, and they let the helper run whenever it

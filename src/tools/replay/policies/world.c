@@ -73,11 +73,24 @@ static int is_helper(const predreg_world_t *world)
     return world->helper_state == HELPER_RUNNING;
 }
 
+/* Move the clock on, once all ranks of the node have come as far */
+static void move_clock(predreg_world_t *world, ucs_rcache_pred_time_t time)
+{
+    if (time <= world->now) {
+        return;
+    }
+
+    if (world->params->flow != NULL) {
+        predreg_flow_reach(world->params->flow, time - EPOCH);
+    }
+    world->now = time;
+}
+
 /* Set the clock to the time when the helper goes on. If the helper shares the program's
  * processor and was asleep, the program loses the time of two switches of threads */
 static void helper_pass_time(predreg_world_t *world)
 {
-    world->now         = ucs_max(world->now, world->helper_next);
+    move_clock(world, world->helper_next);
     world->helper_next = UCS_RCACHE_PRED_TIME_INF;
     if (world->params->shared && (world->helper_state == HELPER_ASLEEP)) {
         world->stolen += UCS_RCACHE_PRED_SWITCHES_COST;
@@ -114,13 +127,14 @@ static void helper_main(void *arg)
 static void program_advance(predreg_world_t *world,
                             ucs_rcache_pred_time_t until)
 {
-    world->horizon = until;
+    /* With other ranks, each flow suspends from its own stack */
+    world->horizon = (world->params->flow == NULL) ? until : 0;
     while (world->helper_next <= until) {
         helper_pass_time(world);
         predreg_coroutine_resume(world->helper);
     }
     world->horizon = 0;
-    world->now     = ucs_max(world->now, until);
+    move_clock(world, until);
 }
 
 /* Let the running flow spend this time on a registration or deregistration */

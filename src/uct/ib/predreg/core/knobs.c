@@ -122,11 +122,11 @@ const uct_predreg_knob_t uct_predreg_knob_table[] = {
     {ROW(&uct_predreg_knob_number, "NODE_MAX_PINNED", "inf", node_max_pinned,
      "As MAX_PINNED, for all processes of this user on a node together. The\n"
      "same value should be given to all of them."),
-     .min = UCS_RCACHE_PRED_MIN_BYTES, .max = ULONG_MAX, .is_bytes = 1},
+     .min = UCS_RCACHE_PRED_MIN_BYTES, .max = ULONG_MAX, .is_bytes = 1, .is_replayed = 1},
 
     {ROW(&uct_predreg_knob_number, "NODE_MAX_REGIONS", "inf", node_max_regions,
      "As MAX_REGIONS, for all processes of this user on a node together."),
-     .min = UCT_PREDREG_MIN_REGIONS, .max = ULONG_MAX},
+     .min = UCT_PREDREG_MIN_REGIONS, .max = ULONG_MAX, .is_replayed = 1},
 
     {ROW(&uct_predreg_knob_number, "KEYS", "0", keys,
      "How many registrations of a device all processes of the job on a node\n"

@@ -147,7 +147,8 @@ TEST_F(test_replay_opts, bad_knobs) {
     expect_refused({"--set=POLICY=predict", "a"}, "POLICY is said by --policy");
     expect_refused({"--set=window=3", "a"}, "WINDOW is part of what was");
     expect_refused({"--set=unwind=n", "a"}, "UNWIND is part of what was");
-    expect_refused({"--set=NODE_MAX_PINNED=1g", "a"}, "see --ranks");
+    expect_refused({"--set=NODE_MAX_PINNED=1g", "--ranks=8", "a"},
+                   "NODE_MAX_PINNED and NODE_MAX_REGIONS are of the job that was recorded");
     expect_refused({"--set=HISTRY=3", "a"},
                    "--set: there is no knob 'HISTRY', the nearest is HISTORY; "
                    "accepted in a replay: HELPER, BUDGET, "
@@ -157,7 +158,8 @@ TEST_F(test_replay_opts, bad_knobs) {
                    "HELPER, BUDGET, MAX_PINNED");
     expect_refused({"--set=SUMMARY=text", "a"},
                    "'SUMMARY' changes nothing in a replay; accepted: HELPER, "
-                   "BUDGET, MAX_PINNED, MAX_REGIONS, HISTORY, MAX_SITES, "
+                   "BUDGET, MAX_PINNED, MAX_REGIONS, NODE_MAX_PINNED, "
+                   "NODE_MAX_REGIONS, HISTORY, MAX_SITES, "
                    "KNOWN_REGIONS, DQ_SIZE, PIECES, EAGER_FRACTION");
     EXPECT_EQ(PREDREG_EXIT_USAGE, parse({"--set=HISTORY=17", "a"}));
     EXPECT_TRUE(contains(log_watch::take(), "HISTORY=17"));
