@@ -8,7 +8,7 @@
 #
 # The command and its children are in a control group of so many MiB. What does not fit
 # goes to swap: if this machine has none, to compressed memory (zram), which is set up
-# for the time of the command. At the end "memory.sh: waited N us, killed N" on stderr says
+# for the time of the command: run one at a time. At the end "memory.sh: waited N us, killed N" on stderr says
 # for how long processes of the group have waited for memory, and how many of them the
 # kernel has killed for lack of it.
 #
@@ -30,11 +30,18 @@ skip()
 cleanup()
 {
     local group
+    # After a signal the command still runs
+    for group in "${groups[@]}"; do
+        while [ -n "$(cat "$group/cgroup.procs")" ]; do
+            xargs kill -9 < "$group/cgroup.procs"
+            sleep 0.1
+        done 2>/dev/null
+    done
     for group in "${groups[@]}"; do
         rmdir "$group" || echo "memory.sh: $group is left" >&2
     done
     if [ -n "$swap" ]; then
-        swapoff "$swap"
+        swapoff "$swap" 2>/dev/null
         echo 1 > "/sys/block/${swap#/dev/}/reset"
     fi
 }
@@ -68,9 +75,9 @@ make_swap()
 {
     [ "$(wc -l < /proc/swaps)" -gt 1 ] && return
     [ "$(cat /sys/block/zram0/disksize 2>/dev/null)" = 0 ] || skip "there is no swap, and no zram"
-    echo 2G > /sys/block/zram0/disksize && mkswap /dev/zram0 >/dev/null 2>&1 &&
-        swapon /dev/zram0 || skip "zram cannot be set up"
+    echo 2G > /sys/block/zram0/disksize || skip "zram cannot be set up"
     swap=/dev/zram0
+    mkswap $swap >/dev/null 2>&1 && swapon $swap || skip "zram cannot be set up"
 }
 
 [ $# -ge 2 ] && [ "$1" -gt 0 ] 2>/dev/null || {
@@ -81,6 +88,7 @@ mib=$1
 shift
 [ "$(id -u)" = 0 ] || skip "only root can limit memory"
 trap cleanup EXIT
+trap 'exit 143' TERM INT HUP
 make_groups
 make_swap
 (

@@ -18,6 +18,10 @@
  * that it counts where there is no limit */
 #define NO_LIMIT (1ull << 62)
 
+/* A group has nearly reached its limit on memory if less than this part of the limit, 1/10,
+ * is left */
+#define FULL_SHARE 10
+
 
 /* Where the groups of one version and controller are, and the files of their
  * limits */
@@ -28,8 +32,8 @@ typedef struct {
     const char *limits[3];  /* Names of files of limits on memory, up to a NULL */
     const char *swap[2];    /* Names of the files of what a group has in swap, and of the
                                limit on that; version 1 counts memory in both */
-    const char *waits;      /* Path of the file about how long processes of a group have
-                               waited for memory; %s: the group */
+    const char *used;       /* Name of the file of the memory that a group has */
+    const char *unified;    /* Where the groups of version 2 are beside these */
     const char *quota[3];   /* Names of the files of the quota, up to a NULL:
                                one file with time and period, us, or a file
                                for the time and another one for the period */
@@ -44,11 +48,11 @@ static const version_t memory_versions[] = {
     /* Above "high" the kernel takes memory away from a group, which hardly runs
      * then */
     {"/sys/fs/cgroup", NULL, .limits = {"memory.max", "memory.high"},
-     .swap  = {"memory.swap.current", "memory.swap.max"},
-     .waits = "/sys/fs/cgroup%s/memory.pressure"},
+     .swap = {"memory.swap.current", "memory.swap.max"},
+     .used = "memory.current", .unified = "/sys/fs/cgroup"},
     {"/sys/fs/cgroup/memory", "memory", .limits = {"memory.limit_in_bytes"},
-     .swap  = {"memory.memsw.usage_in_bytes", "memory.memsw.limit_in_bytes"},
-     .waits = "/sys/fs/cgroup/unified%s/memory.pressure"}
+     .swap = {"memory.memsw.usage_in_bytes", "memory.memsw.limit_in_bytes"},
+     .used = "memory.usage_in_bytes", .unified = "/sys/fs/cgroup/unified"}
 };
 
 static const version_t cpu_versions[] = {
@@ -116,6 +120,17 @@ static int find_group(const char *root, const char *controller,
     }
     fclose(stream);
     return path != NULL;
+}
+
+/* Put a path together. A path that is too long is cut: there is no such file then */
+static void concatenate(char path[PATH_MAX], const char *first, const char *second,
+                        const char *third)
+{
+    size_t length = (path == first) ? strlen(path) :
+                    ucs_min((size_t)snprintf(path, PATH_MAX, "%s", first),
+                            (size_t)PATH_MAX - 1);
+
+    snprintf(path + length, PATH_MAX - length, "%s%s", second, third);
 }
 
 /* @return the limit in a file; UINT64_MAX if there is no file, or no number in
@@ -274,11 +289,34 @@ void ucs_rcache_pred_cgroup_find(const char *root, const char *name,
     }
 }
 
-/* Find the highest group with a limit on memory. @return its version; NULL if no group has
- * a limit */
-static const version_t *find_limited(const char *root, char limited[PATH_MAX])
+/* Fill in a group with a limit on memory */
+static void set_memory(const char *root, const version_t *version, const char *group,
+                       ucs_rcache_pred_cgroup_memory_t *memory)
 {
-    const version_t *found = NULL;
+    const char *waiting = group;
+    size_t length       = strlen(group);
+    char other[PATH_MAX];
+
+    if ((version->controller != NULL) && find_group(root, NULL, other)) {
+        /* The group of version 2 in which this process is, or the one above with the path
+         * of this group */
+        if (strncmp(other, group, length) ||
+            ((other[length] != '/') && (other[length] != '\0'))) {
+            waiting = other;
+        }
+    }
+
+    memory->version = (version->controller == NULL) ? 2 : 1;
+    concatenate(memory->folder, root, version->folder, group);
+    concatenate(memory->waits, root, version->unified, waiting);
+    concatenate(memory->waits, memory->waits, "/memory.pressure", "");
+}
+
+unsigned ucs_rcache_pred_cgroup_find_memory(const char *root,
+                                            ucs_rcache_pred_cgroup_memory_t *groups,
+                                            unsigned max)
+{
+    unsigned count = 0;
     char group[PATH_MAX];
     size_t i;
 
@@ -288,75 +326,47 @@ static const version_t *find_limited(const char *root, char limited[PATH_MAX])
         }
 
         do {
-            if (limit_of(root, &memory_versions[i], group) < NO_LIMIT) {
-                found = &memory_versions[i];
-                strcpy(limited, group);
+            if ((count < max) &&
+                (limit_of(root, &memory_versions[i], group) < NO_LIMIT)) {
+                set_memory(root, &memory_versions[i], group, &groups[count++]);
             }
         } while (go_up(group));
     }
-    return found;
+    return count;
 }
 
-int ucs_rcache_pred_cgroup_pressure(const char *root, char waits[PATH_MAX],
-                                    char stat[PATH_MAX])
+/* @return the number in a file of a group, see read_limit() */
+static uint64_t read_of(const ucs_rcache_pred_cgroup_memory_t *group, const char *name)
 {
-    char limited[PATH_MAX], other[PATH_MAX];
-    const version_t *version = find_limited(root, limited);
-    size_t length;
-    int used;
+    char file[PATH_MAX];
 
-    waits[0] = stat[0] = '\0';
-    if (version == NULL) {
-        return 0;
-    }
-
-    snprintf(stat, PATH_MAX, "%s%s", root, version->folder);
-    used = strlen(stat);
-    snprintf(stat + used, PATH_MAX - used, "%s/memory.stat", limited);
-
-    length = strlen(limited);
-    if ((version->controller != NULL) && find_group(root, NULL, other) &&
-        strncmp(other, limited, length)) {
-        strcpy(limited, other);
-    }
-    used = snprintf(waits, PATH_MAX, "%s", root);
-    snprintf(waits + used, PATH_MAX - used, version->waits, limited);
-    return (version->controller == NULL) ? 2 : 1;
+    concatenate(file, group->folder, "/", name);
+    return read_limit(file);
 }
 
-/* @return whether a group has reached its limit on swap */
-static int has_no_swap(const char *root, const version_t *version, const char *group)
+int ucs_rcache_pred_cgroup_is_full(const ucs_rcache_pred_cgroup_memory_t *group)
 {
-    char file[2 * PATH_MAX];
-    uint64_t values[2];
-    unsigned i;
+    const version_t *version = &memory_versions[2 - group->version];
+    uint64_t limit           = limit_of("", &(version_t){
+        .folder = group->folder, .limits = {version->limits[0], version->limits[1]}
+    }, "");
+    uint64_t used            = read_of(group, version->used);
 
-    for (i = 0; i < 2; ++i) {
-        snprintf(file, sizeof(file), "%s%s%s/%s", root, version->folder, group,
-                 version->swap[i]);
-        values[i] = read_limit(file);
-    }
-    return (values[1] < NO_LIMIT) && (values[0] != UINT64_MAX) &&
-           (values[0] >= values[1]);
+    return (limit < NO_LIMIT) && (used != UINT64_MAX) &&
+           (used >= limit - (limit / FULL_SHARE));
 }
 
-int ucs_rcache_pred_cgroup_can_swap(const char *root)
+int ucs_rcache_pred_cgroup_can_swap(const ucs_rcache_pred_cgroup_memory_t *group)
 {
-    char group[PATH_MAX];
-    size_t i;
+    const version_t *version = &memory_versions[2 - group->version];
+    uint64_t used            = read_of(group, version->swap[0]);
+    uint64_t limit           = read_of(group, version->swap[1]);
 
-    for (i = 0; i < ucs_static_array_size(memory_versions); ++i) {
-        if (!find_group(root, memory_versions[i].controller, group)) {
-            continue;
-        }
-
-        do {
-            if (has_no_swap(root, &memory_versions[i], group)) {
-                return 0;
-            }
-        } while (go_up(group));
+    if ((group->version == 1) && (limit <= read_of(group, version->limits[0]))) {
+        return 0; /* The limit on memory and swap together leaves nothing to swap */
     }
-    return 1;
+
+    return (limit >= NO_LIMIT) || (used == UINT64_MAX) || (used < limit);
 }
 
 

@@ -59,23 +59,31 @@ uint64_t ucs_rcache_pred_cgroup_usage(const ucs_rcache_pred_cgroup_quota_t *quot
 void ucs_rcache_pred_cgroup_find(const char *root, const char *name,
                                  char file[PATH_MAX]);
 
-/**
- * Find the files that tell how long the processes of a limited group have waited for
- * memory. The group is the highest one with a limit on memory, of those in which this
- * process is: its processes share the memory that is short.
- *
- * @param [out] waits  "memory.pressure" of the group, whether there is such a file or
- *                     not. Groups of version 1 have none: that of the group of version 2
- *                     with the same path, or of this process.
- * @param [out] stat   "memory.stat" of the group. Both are empty if no group has a limit.
- * @return version of the group, 1 or 2; 0 if no group has a limit.
- */
-int ucs_rcache_pred_cgroup_pressure(const char *root, char waits[PATH_MAX],
-                                    char stat[PATH_MAX]);
+/** A group with a limit on memory. */
+typedef struct ucs_rcache_pred_cgroup_memory {
+    int  version;          /**< 1 or 2 */
+    char folder[PATH_MAX]; /**< With the group's files */
+    char waits[PATH_MAX];  /**< The file "memory.pressure" of the group, whether there is
+                                such a file or not. Groups of version 1 have none: that of
+                                the group of version 2 with the same path, or of this
+                                process */
+} ucs_rcache_pred_cgroup_memory_t;
 
-/** @return whether all groups of this process let its memory go to swap: none has a limit
- *          on swap that is reached. */
-int ucs_rcache_pred_cgroup_can_swap(const char *root);
+/** Find the groups with a limit on memory, of those in which this process is: its own group
+ *  and those above, from the lowest on.
+ *  @param [in] max  How many groups there is room for; those above are left out.
+ *  @return their number. */
+unsigned ucs_rcache_pred_cgroup_find_memory(const char *root,
+                                            ucs_rcache_pred_cgroup_memory_t *groups,
+                                            unsigned max);
+
+/** @return whether a group has nearly reached its limit on memory, so that its processes
+ *          wait because of that limit. */
+int ucs_rcache_pred_cgroup_is_full(const ucs_rcache_pred_cgroup_memory_t *group);
+
+/** @return whether a group lets its memory go to swap: it has no limit on swap, or has not
+ *          reached the limit. */
+int ucs_rcache_pred_cgroup_can_swap(const ucs_rcache_pred_cgroup_memory_t *group);
 
 
 /* How much of the group's quota of processor time is left. Once the quota is

@@ -4,7 +4,6 @@
  * See file LICENSE for terms.
  */
 
-#include "cgroup.h"
 #include "pressure.h"
 
 #include <ucs/base/number.h>
@@ -43,46 +42,58 @@ static int read_waited(const ucs_rcache_pred_pressure_source_t *source, uint64_t
     return 1;
 }
 
-/* @return whether the source tells how long processes have waited */
-static int use_waits(ucs_rcache_pred_pressure_source_t *source)
+/* Have a source read this file. @return whether the file has such a line */
+static int use(ucs_rcache_pred_pressure_source_t *source, const char *folder,
+               const char *name, const char *format, uint64_t unit)
 {
-    source->format = WAITED;
-    source->unit   = NSEC_PER_USEC;
+    source->format = format;
+    source->unit   = unit;
+    source->waited = 0;
+    if (strlen(folder) + strlen(name) >= PATH_MAX) {
+        source->file[0] = '\0';
+        return 0;
+    }
+
+    strcpy(source->file, folder);
+    strcat(source->file, name);
     return read_waited(source, &source->waited);
 }
 
-/* Count pages read back from swap: the kernel does not tell how long processes wait */
-static void use_pages(ucs_rcache_pred_pressure_source_t *source, const char *format)
+/* Watch a group. Without PSI its pages count that were read back from swap; or, before
+ * Linux 5.9, from anywhere */
+static void watch_group(ucs_rcache_pred_pressure_source_t *source,
+                        const ucs_rcache_pred_cgroup_memory_t *group)
 {
-    source->format = format;
-    source->unit   = PAGE_TIME;
-    source->waited = 0;
-    (void)read_waited(source, &source->waited);
+    static const char *const formats[] = {
+        "total_workingset_refault_anon %" SCNu64, "workingset_refault_anon %" SCNu64,
+        "total_pgmajfault %" SCNu64, "pgmajfault %" SCNu64
+    };
+    int is_found = use(source, group->waits, "", WAITED, NSEC_PER_USEC);
+    unsigned i;
+
+    for (i = 0; !is_found && (i < ucs_static_array_size(formats)); ++i) {
+        is_found = use(source, group->folder, "/memory.stat", formats[i], PAGE_TIME);
+    }
 }
 
 void ucs_rcache_pred_pressure_init(ucs_rcache_pred_pressure_t *pressure,
                                    const char *root, uint64_t now)
 {
-    ucs_rcache_pred_pressure_source_t *group =
-        &pressure->sources[UCS_RCACHE_PRED_PRESSURE_GROUP];
-    ucs_rcache_pred_pressure_source_t *node  =
-        &pressure->sources[UCS_RCACHE_PRED_PRESSURE_NODE];
-    char stat[PATH_MAX];
-    int version;
+    ucs_rcache_pred_pressure_source_t *node;
+    unsigned i;
 
-    pressure->root = root;
-    pressure->time = now;
-    version        = ucs_rcache_pred_cgroup_pressure(root, group->file, stat);
-    if (!use_waits(group)) {
-        strcpy(group->file, stat);
-        use_pages(group, (version == 1) ? "total_pgmajfault %" SCNu64 :
-                                          "pgmajfault %" SCNu64);
+    pressure->root       = root;
+    pressure->time       = now;
+    pressure->num_groups =
+            ucs_rcache_pred_cgroup_find_memory(root, pressure->groups,
+                                               UCS_RCACHE_PRED_PRESSURE_GROUPS);
+    for (i = 0; i < pressure->num_groups; ++i) {
+        watch_group(&pressure->sources[i], &pressure->groups[i]);
     }
 
-    snprintf(node->file, PATH_MAX, "%s/proc/pressure/memory", root);
-    if (!use_waits(node)) {
-        snprintf(node->file, PATH_MAX, "%s/proc/vmstat", root);
-        use_pages(node, "pswpin %" SCNu64);
+    node = &pressure->sources[pressure->num_groups];
+    if (!use(node, root, "/proc/pressure/memory", WAITED, NSEC_PER_USEC)) {
+        (void)use(node, root, "/proc/vmstat", "pswpin %" SCNu64, PAGE_TIME);
     }
 }
 
@@ -107,7 +118,7 @@ double ucs_rcache_pred_pressure_look(ucs_rcache_pred_pressure_t *pressure,
     uint64_t waited, more;
     unsigned i;
 
-    for (i = 0; i < UCS_RCACHE_PRED_PRESSURE_LAST; ++i) {
+    for (i = 0; i <= pressure->num_groups; ++i) {
         source = &pressure->sources[i];
         if (!read_waited(source, &waited)) {
             continue;
@@ -115,7 +126,8 @@ double ucs_rcache_pred_pressure_look(ucs_rcache_pred_pressure_t *pressure,
 
         more           = (waited > source->waited) ? (waited - source->waited) : 0;
         source->waited = waited;
-        if ((more > 0) && ((i == UCS_RCACHE_PRED_PRESSURE_GROUP) ||
+        if ((more > 0) && ((i < pressure->num_groups) ?
+                           ucs_rcache_pred_cgroup_is_full(&pressure->groups[i]) :
                            is_little_left(pressure->root))) {
             part = ucs_max(part, more / elapsed);
         }
@@ -124,14 +136,20 @@ double ucs_rcache_pred_pressure_look(ucs_rcache_pred_pressure_t *pressure,
     return ucs_min(part, 1.);
 }
 
-int ucs_rcache_pred_pressure_can_gain(const char *root)
+int ucs_rcache_pred_pressure_can_gain(const ucs_rcache_pred_pressure_t *pressure)
 {
     char file[PATH_MAX];
     uint64_t left;
+    unsigned i;
 
-    snprintf(file, sizeof(file), "%s/proc/meminfo", root);
-    return (ucs_scan_file(file, "SwapFree: %" SCNu64, &left) == 1) && (left > 0) &&
-           ucs_rcache_pred_cgroup_can_swap(root);
+    for (i = 0; i < pressure->num_groups; ++i) {
+        if (!ucs_rcache_pred_cgroup_can_swap(&pressure->groups[i])) {
+            return 0;
+        }
+    }
+
+    snprintf(file, sizeof(file), "%s/proc/meminfo", pressure->root);
+    return (ucs_scan_file(file, "SwapFree: %" SCNu64, &left) == 1) && (left > 0);
 }
 
 uint64_t ucs_rcache_pred_pressure_faults(void)

@@ -13,6 +13,7 @@ const ucs_rcache_pred_ops_t fake_world::ops = {
     fake_world::op_now, fake_world::op_wait, fake_world::op_wake,
     fake_world::op_reg, fake_world::op_dereg, fake_world::op_enter,
     fake_world::op_leave, fake_world::op_seat, nullptr, nullptr, nullptr,
+    nullptr, nullptr,
     fake_world::op_may_lack_keys
 };
 
@@ -320,8 +321,9 @@ void fake_world::op_seat(void *arg, uint64_t demand,
     }
 }
 
-double fake_world::op_waits(void *arg)
+double fake_world::op_waits(void *arg, unsigned *procs_p)
 {
+    *procs_p = 1;
     return ((fake_world*)arg)->waits;
 }
 

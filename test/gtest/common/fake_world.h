@@ -163,7 +163,7 @@ private:
     static void op_seat(void *arg, uint64_t demand,
                         ucs_rcache_pred_seat_t *seat);
 
-    static double op_waits(void *arg);
+    static double op_waits(void *arg, unsigned *procs_p);
     static uint64_t op_faults(void *arg);
 
     ucs_status_t reg(registration r, void **memh_p);

@@ -51,9 +51,11 @@ void predreg_host_find_limits(const char *root, predreg_host_t *host)
 {
     char *maps     = predreg_format("%s/proc/sys/vm/max_map_count", root);
     char *pressure = predreg_format("%s/proc/pressure/memory", root);
+    ucs_rcache_pred_pressure_t memory;
 
     ucs_scan_file(maps, "%lu", &host->max_mappings);
-    host->no_swap     = !ucs_rcache_pred_pressure_can_gain(root);
+    ucs_rcache_pred_pressure_init(&memory, root, 0);
+    host->no_swap     = !ucs_rcache_pred_pressure_can_gain(&memory);
     host->no_pressure = (access(pressure, R_OK) != 0);
     host->max_objects = find_objects(root);
     free(pressure);

@@ -125,11 +125,11 @@ typedef struct ucs_rcache_pred_ops {
      * memory since the last call. Called four times a second by the thread that does
      * the helper's work, while memory is registered.
      *
-     * @return the waits as a part of the time since the last call, divided by the number
-     *         of processes that give memory up; 0 where nobody gains memory that is given
-     *         up. NULL: memory is never short.
+     * @param [out] procs_p  How many processes give memory up, 1 or more.
+     * @return the part of the time since the last call in which a process has waited; 0
+     *         where nobody gains memory that is given up. NULL: memory is never short.
      */
-    double                 (*waits)(void *arg);
+    double                 (*waits)(void *arg, unsigned *procs_p);
 
     /** @return how many pages the calling thread has had to wait for so far, which were in
      *          swap. Called by any thread that registers memory, while memory is short; not

@@ -11,9 +11,9 @@
 
 #include <ucs/debug/log_def.h>
 
-/* While memory is short, each registration changes what its pages are expected to wait by
- * this part of the difference, 1/8 */
-#define PAGE_TIME_FADE 8
+/* While memory is short, a registration that takes this many times as long as expected has
+ * waited for memory as well */
+#define SLOW_TIMES 4
 
 /*
  * Registers and deregisters memory, and measures what that costs. Any thread
@@ -45,31 +45,32 @@ static uint64_t count_faults(ucs_rcache_pred_t *pred, int is_short)
     return is_short ? pred->ops.faults(pred->params.arg) : 0;
 }
 
-/* While memory is short, note how long a registration has waited for pages that were in
- * swap. Under lock. */
-static void note_read_back(pred_shortage_t *shortage, const ucs_rcache_pred_cost_t *cost,
-                           size_t pages, ucs_rcache_pred_time_t time, uint64_t faults)
+/* While memory is short, note whether a registration has waited for pages that were in swap,
+ * or for room for pages, and how long. Under lock. @return whether it has. */
+static int note_read_back(pred_shortage_t *shortage, const ucs_rcache_pred_cost_t *cost,
+                          size_t pages, ucs_rcache_pred_time_t time, uint64_t faults)
 {
-    ucs_rcache_pred_time_t waited = 0;
+    ucs_rcache_pred_time_t usual = ucs_rcache_pred_cost_estimate(cost, pages);
+    int has_waited               = (faults > 0) || (time > SLOW_TIMES * usual);
 
-    if (faults > 0) {
-        waited = pred_elapsed(ucs_rcache_pred_cost_estimate(cost, pages), time);
+    if (has_waited) {
+        shortage->read_back += pred_elapsed(usual, time);
+        shortage->waited    += pred_elapsed(usual, time);
     }
-    shortage->read_back += waited;
-    shortage->page_time += (((double)waited / pages) - shortage->page_time) /
-                           PAGE_TIME_FADE;
+    shortage->pages += pages;
+    return has_waited;
 }
 
-/* Add the time of an operation to the estimate of its cost, unless it has waited for pages
- * that were in swap, and emit its event. Under lock. */
+/* Add the time of an operation to the estimate of its cost, unless it has waited for
+ * memory, and emit its event. Under lock. */
 static void account(const pred_handle_t *handle,
                     ucs_rcache_pred_event_type_t type, ucs_rcache_pred_by_t by,
                     ucs_rcache_pred_time_t begin, ucs_rcache_pred_time_t end,
-                    uint64_t faults, ucs_status_t status)
+                    int has_waited, ucs_status_t status)
 {
     ucs_rcache_pred_domain_t *domain = handle->domain;
 
-    if ((status == UCS_OK) && (faults == 0)) {
+    if ((status == UCS_OK) && !has_waited) {
         ucs_rcache_pred_cost_update((type == UCS_RCACHE_PRED_EVENT_REG) ?
                                     &domain->reg_cost : &domain->dereg_cost,
                                     pred_pages(domain->pred, &handle->range),
@@ -91,6 +92,7 @@ ucs_status_t pred_register(pred_handle_t *handle, ucs_rcache_pred_by_t by,
     int is_short            = ucs_relaxed_load(&pred->shortage.is_short);
     ucs_rcache_pred_time_t begin;
     ucs_status_t status;
+    int has_waited = 0;
     uint64_t faults;
 
     domain_enter(handle->domain);
@@ -108,11 +110,12 @@ ucs_status_t pred_register(pred_handle_t *handle, ucs_rcache_pred_by_t by,
         ++handle->domain->regions_now;
     }
     if ((status == UCS_OK) && is_short) {
-        note_read_back(&pred->shortage, &handle->domain->reg_cost,
-                       pred_pages(pred, &handle->range), pred_elapsed(begin, *end_p),
-                       faults);
+        has_waited = note_read_back(&pred->shortage, &handle->domain->reg_cost,
+                                    pred_pages(pred, &handle->range),
+                                    pred_elapsed(begin, *end_p), faults);
     }
-    account(handle, UCS_RCACHE_PRED_EVENT_REG, by, begin, *end_p, faults, status);
+    account(handle, UCS_RCACHE_PRED_EVENT_REG, by, begin, *end_p, has_waited,
+            status);
     pred_unlock(pred);
     return status;
 }

@@ -308,10 +308,14 @@ typedef struct pred_shortage {
     ucs_rcache_pred_time_t     read_back; /**< Time that registrations since that look
                                                have spent on pages that were in swap,
                                                ns. Protected by the lock, as
-                                               page_time */
-    double                     page_time; /**< What that has taken a registration lately,
-                                               ns for each of its pages; 0 while memory
-                                               is not short */
+                                               the next ones */
+    double                     waited;    /**< Such time of late, ns, and the pages that
+                                               were registered, with and without waits:
+                                               each look fades both */
+    double                     pages;
+    double                     page_time; /**< What a page is expected to wait for when it
+                                               is registered, ns; 0 while memory is not
+                                               short */
 } pred_shortage_t;
 
 

@@ -61,6 +61,7 @@ static ucs_rcache_pred_time_t stand_by(ucs_rcache_pred_t *pred)
         next = now + STAND_BY_INTERVAL;
     }
     if (ucs_mutex_trylock(&pred->helper_mutex)) {
+        now = pred_now(pred); /* A round may have ended in between */
         pred_shortage_look(pred, now);
         if (pred->shortage.state.is_short) {
             pred_take_seat(pred, now); /* The thread may get the work */

@@ -19,16 +19,26 @@
 #define LOOK_INTERVAL 250000000
 
 
+/* Each look forgets this part, 1/8, of what registrations have waited, and of their pages. So
+ * many pages without a wait count besides, so that nothing is expected to wait for long
+ * after the last registration */
+#define FADE       8
+#define PAGES_MORE 256
+
+
 /* Have the helper decide anew about all regions that are kept: for lack of budget, or until
  * uses that are awaited. That these uses have not come yet says nothing about predictions. */
 static void reconsider(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
 {
+    ucs_rcache_pred_timeq_elem_t *elem;
     ucs_tree_node_t *node;
 
     for (node = ucs_tree_first(pred->rounds.awaited.tree.root); node != NULL;
          node = ucs_tree_next(node)) {
-        pred_queue_region(ucs_container_of(node, ucs_rcache_pred_timeq_elem_t,
-                                           node))->kept = 1;
+        elem = ucs_container_of(node, ucs_rcache_pred_timeq_elem_t, node);
+        if (elem->time > now) {
+            pred_queue_region(elem)->kept = 1;
+        }
     }
     ucs_rcache_pred_timeq_set_all(&pred->rounds.awaited, now);
 }
@@ -47,26 +57,41 @@ static void change(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
     }
 }
 
+/* @return how long this process has waited since the last look for memory that it was about
+ * to register, ns */
+static ucs_rcache_pred_time_t take_read_back(ucs_rcache_pred_t *pred)
+{
+    pred_shortage_t *shortage = &pred->shortage;
+    ucs_rcache_pred_time_t read_back;
+
+    pred_lock(pred);
+    read_back            = shortage->read_back;
+    shortage->read_back  = 0;
+    shortage->waited    -= shortage->waited / FADE;
+    shortage->pages     -= shortage->pages / FADE;
+    shortage->page_time  = shortage->state.is_short ?
+                           (shortage->waited / (shortage->pages + PAGES_MORE)) : 0;
+    pred_unlock(pred);
+    return read_back;
+}
+
 void pred_shortage_look(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
 {
     pred_shortage_t *shortage = &pred->shortage;
     int was_short             = shortage->state.is_short;
     ucs_rcache_pred_time_t read_back;
+    unsigned procs;
+    double waits;
 
-    if ((pred->ops.waits == NULL) ||
+    if ((pred->ops.waits == NULL) || (pred->params.budget == 0) ||
         ((now >= shortage->looked) && (now - shortage->looked < LOOK_INTERVAL))) {
         return;
     }
 
-    pred_lock(pred);
-    read_back           = shortage->read_back;
-    shortage->read_back = 0;
-    if (!was_short) {
-        shortage->page_time = 0;
-    }
-    pred_unlock(pred);
-    ucs_rcache_pred_shortage_update(&shortage->state, pred->ops.waits(pred->params.arg),
-                                    read_back, pred_elapsed(shortage->looked, now));
+    read_back = take_read_back(pred);
+    waits     = pred->ops.waits(pred->params.arg, &procs);
+    ucs_rcache_pred_shortage_update(&shortage->state, waits, procs, read_back,
+                                    pred_elapsed(shortage->looked, now));
     shortage->looked = now;
     pred_spend_set_rate(pred);
     if (shortage->state.is_short != was_short) {
@@ -79,7 +104,7 @@ pred_shortage_due(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
 {
     int is_idle;
 
-    if (pred->ops.waits == NULL) {
+    if ((pred->ops.waits == NULL) || (pred->params.budget == 0)) {
         return UCS_RCACHE_PRED_TIME_INF;
     }
 

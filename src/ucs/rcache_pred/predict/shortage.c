@@ -15,25 +15,28 @@
  * program test/apps/pressure took 17 s in place of 11 to 16, see docs/benchmarks.md */
 #define FOLLOW_TIME 2e9
 
-/* Memory is short from the first part on, and until the part is below the second one */
+/* Memory is short from the first part of the time on in which processes wait, and until they
+ * wait for less than the second one */
 #define SHORT_BEGIN 0.01
 #define SHORT_END   0.002
 
 
 void ucs_rcache_pred_shortage_update(ucs_rcache_pred_shortage_t *shortage, double waits,
-                                     double own, double elapsed)
+                                     unsigned procs, double own, double elapsed)
 {
-    double lost;
+    double lost, follow;
 
     if (elapsed <= 0) {
         return;
     }
 
-    lost            = ucs_max(waits - (own / elapsed), 0.);
-    shortage->part += (lost - shortage->part) * (1 - exp(-elapsed / FOLLOW_TIME));
-    if (shortage->part >= SHORT_BEGIN) {
+    lost             = ucs_max((waits / procs) - (own / elapsed), 0.);
+    follow           = 1 - exp(-elapsed / FOLLOW_TIME);
+    shortage->part  += (lost - shortage->part) * follow;
+    shortage->waits += (waits - shortage->waits) * follow;
+    if (shortage->waits >= SHORT_BEGIN) {
         shortage->is_short = 1;
-    } else if (shortage->part < SHORT_END) {
+    } else if (shortage->waits < SHORT_END) {
         shortage->is_short = 0;
     }
 }

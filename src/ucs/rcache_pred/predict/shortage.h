@@ -21,6 +21,7 @@
 typedef struct ucs_rcache_pred_shortage {
     double part;     /**< Part of the run time that this process may spend on giving up
                           memory besides its budget, 0 to 1 */
+    double waits;    /**< Part of the time in which processes have waited of late */
     int    is_short; /**< Whether memory counts as short */
 } ucs_rcache_pred_shortage_t;
 
@@ -30,14 +31,15 @@ typedef struct ucs_rcache_pred_shortage {
  * the waits with a delay, so that the sum of what may be spent is what was waited, and
  * memory that was given up does not come back as soon as nobody waits.
  *
- * @param [in] waits    Part of the time in which processes have waited for memory, divided
- *                      by the number of processes that give memory up.
+ * @param [in] waits    Part of the time in which processes have waited for memory.
+ * @param [in] procs    How many processes give memory up, 1 or more: each may spend an equal
+ *                      part of that.
  * @param [in] own      How long this process itself has waited for memory that it was about
  *                      to register, ns: the kernel had taken that memory since it was given
  *                      up, and to give up more would only add to these waits.
  * @param [in] elapsed  Time since the last call, ns.
  */
 void ucs_rcache_pred_shortage_update(ucs_rcache_pred_shortage_t *shortage, double waits,
-                                     double own, double elapsed);
+                                     unsigned procs, double own, double elapsed);
 
 #endif

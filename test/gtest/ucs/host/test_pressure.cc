@@ -19,6 +19,7 @@ protected:
         m_root.write("/proc/self/cgroup", "0::/job/step\n");
         m_root.write("/sys/fs/cgroup/job/memory.max", std::to_string(64 * MB));
         m_root.write("/sys/fs/cgroup/job/step/memory.max", "max\n");
+        used(64 * MB);
         memory(1000, 900, 1000);
     }
 
@@ -54,7 +55,17 @@ protected:
         return ucs_rcache_pred_pressure_look(&m_pressure, now);
     }
 
-    bool can_gain() { return ucs_rcache_pred_pressure_can_gain(m_root.path()); }
+    bool can_gain()
+    {
+        init(SECOND);
+        return ucs_rcache_pred_pressure_can_gain(&m_pressure);
+    }
+
+    /* How many bytes of a limit of 64 MB the group has */
+    void used(uint64_t bytes)
+    {
+        m_root.write("/sys/fs/cgroup/job/memory.current", std::to_string(bytes));
+    }
 
     fake_root                  m_root;
     ucs_rcache_pred_pressure_t m_pressure;
@@ -105,20 +116,37 @@ TEST_F(test_pressure, group_without_a_limit_does_not_count)
     init(SECOND);
     group_waited(500000);
     EXPECT_EQ(0, look(2 * SECOND));
-    EXPECT_STREQ("", m_pressure.sources[UCS_RCACHE_PRED_PRESSURE_GROUP].file);
+    EXPECT_EQ(0u, m_pressure.num_groups);
 }
 
-/* Two of the groups have a limit: the higher one has the processes that share memory */
-TEST_F(test_pressure, highest_group_with_a_limit)
+/* Processes wait because of another limit below, of another job */
+TEST_F(test_pressure, group_with_room_does_not_count)
 {
-    m_root.write("/sys/fs/cgroup/job/step/memory.max", "1000\n");
-    waited("/sys/fs/cgroup/job/step/memory.pressure", 0);
     group_waited(0);
     init(SECOND);
-    waited("/sys/fs/cgroup/job/step/memory.pressure", 500000);
-    EXPECT_EQ(0, look(2 * SECOND));
+    used(50 * MB);
     group_waited(500000);
-    EXPECT_DOUBLE_EQ(.5, look(3 * SECOND));
+    EXPECT_EQ(0, look(2 * SECOND));
+    used(60 * MB);
+    group_waited(900000);
+    EXPECT_DOUBLE_EQ(.4, look(3 * SECOND));
+}
+
+/* The limit that is reached counts, in whichever group it is */
+TEST_F(test_pressure, several_groups_with_a_limit)
+{
+    m_root.write("/sys/fs/cgroup/job/step/memory.max", "1000\n");
+    m_root.write("/sys/fs/cgroup/job/step/memory.current", "1000\n");
+    waited("/sys/fs/cgroup/job/step/memory.pressure", 0);
+    group_waited(0);
+    used(0);
+    init(SECOND);
+    waited("/sys/fs/cgroup/job/step/memory.pressure", 500000);
+    group_waited(700000);
+    EXPECT_DOUBLE_EQ(.5, look(2 * SECOND));
+    used(64 * MB);
+    group_waited(1500000);
+    EXPECT_DOUBLE_EQ(.8, look(3 * SECOND));
 }
 
 /* Groups of version 1 do not tell how long processes wait: the group of version 2 with the
@@ -126,6 +154,7 @@ TEST_F(test_pressure, highest_group_with_a_limit)
 TEST_F(test_pressure, version_1)
 {
     m_root.write("/sys/fs/cgroup/memory/slurm/job/memory.limit_in_bytes", "1048576\n");
+    m_root.write("/sys/fs/cgroup/memory/slurm/job/memory.usage_in_bytes", "1048000\n");
     for (const char *groups : {"4:memory:/slurm/job/step\n0::/slurm/job/step\n",
                                "4:memory:/slurm/job/step\n0::/slurm/job\n"}) {
         m_root.write("/proc/self/cgroup", groups);
@@ -134,6 +163,12 @@ TEST_F(test_pressure, version_1)
         waited("/sys/fs/cgroup/unified/slurm/job/memory.pressure", 500000);
         EXPECT_DOUBLE_EQ(.5, look(2 * SECOND));
     }
+
+    m_root.write("/proc/self/cgroup", "4:memory:/slurm/job/step\n0::/slurm/job2\n");
+    waited("/sys/fs/cgroup/unified/slurm/job2/memory.pressure", 0);
+    init(SECOND);
+    waited("/sys/fs/cgroup/unified/slurm/job2/memory.pressure", 125000);
+    EXPECT_DOUBLE_EQ(.125, look(2 * SECOND));
 
     m_root.write("/proc/self/cgroup", "4:memory:/slurm/job/step\n0::/session\n");
     waited("/sys/fs/cgroup/unified/session/memory.pressure", 0);
@@ -153,12 +188,21 @@ TEST_F(test_pressure, pages_read_back)
 
     m_root.write("/proc/self/cgroup", "4:memory:/job\n0::/\n");
     m_root.write("/sys/fs/cgroup/memory/job/memory.limit_in_bytes", "1048576\n");
+    m_root.write("/sys/fs/cgroup/memory/job/memory.usage_in_bytes", "1048576\n");
     m_root.write("/sys/fs/cgroup/memory/job/memory.stat",
                  "pgmajfault 7\ntotal_pgmajfault 10\n");
     init(SECOND);
     m_root.write("/sys/fs/cgroup/memory/job/memory.stat",
                  "pgmajfault 9\ntotal_pgmajfault 5010\n");
     EXPECT_DOUBLE_EQ(.5, look(2 * SECOND));
+
+    /* Pages of files are none that somebody could have given up */
+    m_root.write("/sys/fs/cgroup/memory/job/memory.stat", "total_pgmajfault 10\n"
+                 "total_workingset_refault_anon 100\n");
+    init(SECOND);
+    m_root.write("/sys/fs/cgroup/memory/job/memory.stat", "total_pgmajfault 9010\n"
+                 "total_workingset_refault_anon 1100\n");
+    EXPECT_DOUBLE_EQ(.1, look(2 * SECOND));
 
     m_root.write("/proc/vmstat", "pswpin 5\n");
     init(SECOND);
@@ -203,18 +247,31 @@ TEST_F(test_pressure, nothing_is_gained_without_swap_in_version_1)
     const std::string group = "/sys/fs/cgroup/memory/job/memory.memsw.";
 
     m_root.write("/proc/self/cgroup", "4:memory:/job/step\n0::/\n");
+    m_root.write("/sys/fs/cgroup/memory/job/memory.limit_in_bytes", "4096\n");
     EXPECT_TRUE(can_gain());
-    m_root.write(group + "usage_in_bytes", "4096\n");
+    m_root.write(group + "usage_in_bytes", "4000\n");
     m_root.write(group + "limit_in_bytes", "9223372036854771712\n");
     EXPECT_TRUE(can_gain());
+    m_root.write(group + "limit_in_bytes", "8192\n");
+    EXPECT_TRUE(can_gain());
+    m_root.write(group + "usage_in_bytes", "8192\n");
+    EXPECT_FALSE(can_gain());
+    m_root.write(group + "usage_in_bytes", "4000\n");
     m_root.write(group + "limit_in_bytes", "4096\n");
     EXPECT_FALSE(can_gain());
+}
+
+TEST_F(test_pressure, paths_that_are_too_long)
+{
+    m_root.write("/proc/self/cgroup", "0::/job/" + std::string(4070, 'x') + "\n");
+    init(SECOND);
+    EXPECT_EQ(0, look(2 * SECOND));
 }
 
 TEST_F(test_pressure, this_system)
 {
     ucs_rcache_pred_pressure_init(&m_pressure, "", SECOND);
     EXPECT_EQ(0, look(SECOND)); /* No time has passed */
-    (void)ucs_rcache_pred_pressure_can_gain("");
+    (void)ucs_rcache_pred_pressure_can_gain(&m_pressure);
     EXPECT_LT(ucs_rcache_pred_pressure_faults(), 1ul << 40);
 }

@@ -155,16 +155,17 @@ void uct_predreg_seat(ucs_rcache_pred_thread_t *thread, uint64_t demand,
     ucs_rcache_pred_thread_pin(thread, &node_seat.cpus);
 }
 
-double uct_predreg_waits(uct_predreg_core_t *core)
+double uct_predreg_waits(uct_predreg_core_t *core, unsigned *procs_p)
 {
     uint64_t begin = pressure.time;
     double part    = ucs_rcache_pred_pressure_look(&pressure, ucs_monotonic_ns());
 
-    if ((part == 0) || (num_procs == 0) || !ucs_rcache_pred_pressure_can_gain("")) {
+    *procs_p = ucs_max(num_procs, 1);
+    if ((part == 0) || (num_procs == 0) || !ucs_rcache_pred_pressure_can_gain(&pressure)) {
         return 0;
     }
 
     /* Relaxed: the number guards no other data */
     ucs_relaxed_add(&core->pressure, part * (pressure.time - begin));
-    return part / num_procs;
+    return part;
 }

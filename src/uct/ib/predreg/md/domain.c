@@ -428,9 +428,9 @@ core_seat(void *arg, uint64_t demand, ucs_rcache_pred_seat_t *seat)
     uct_predreg_seat(core->thread, demand, seat);
 }
 
-static double core_waits(void *arg)
+static double core_waits(void *arg, unsigned *procs_p)
 {
-    return uct_predreg_waits(arg);
+    return uct_predreg_waits(arg, procs_p);
 }
 
 static uint64_t core_faults(void *arg)

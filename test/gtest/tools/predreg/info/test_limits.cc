@@ -54,6 +54,7 @@ TEST_F(test_info_limits, of_the_kernel) {
     make_file("proc/meminfo", "MemTotal: 9 kB\nSwapTotal: 8 kB\nSwapFree: 7 kB\n");
     EXPECT_FALSE(find().no_swap);
     make_file("proc/self/cgroup", "0::/job\n");
+    make_file("sys/fs/cgroup/job/memory.max", "4096\n");
     make_file("sys/fs/cgroup/job/memory.swap.current", "0\n");
     make_file("sys/fs/cgroup/job/memory.swap.max", "0\n");
     EXPECT_TRUE(find().no_swap);

@@ -104,6 +104,7 @@ TEST_F(test_helper_shortage, user_said_nothing_shall_be_given_up)
     iterate(20);
     EXPECT_EQ(16u, stats().regions_now);
     EXPECT_EQ(0u, stats().deregs);
+    EXPECT_EQ(UCS_RCACHE_PRED_MODE_PROGRESS, mode());
 }
 
 /* Without a thread the program gives up what it can when it communicates */

@@ -21,13 +21,14 @@ protected:
         double sum = 0;
 
         for (double time = 0; time < seconds * 1e9; time += STEP) {
-            ucs_rcache_pred_shortage_update(&m_shortage, waits, own * STEP, STEP);
+            ucs_rcache_pred_shortage_update(&m_shortage, waits, m_procs, own * STEP, STEP);
             sum += m_shortage.part * STEP / 1e9;
         }
         return sum;
     }
 
     ucs_rcache_pred_shortage_t m_shortage = {};
+    unsigned                   m_procs    = 1;
 };
 
 TEST_F(test_shortage, nothing_without_waits)
@@ -65,6 +66,15 @@ TEST_F(test_shortage, does_not_hunt)
     EXPECT_LT(most, .35);
 }
 
+/* Each may spend its part, and memory is as short for all of them */
+TEST_F(test_shortage, many_processes)
+{
+    m_procs = 128;
+    pass(100, .3);
+    EXPECT_TRUE(m_shortage.is_short);
+    EXPECT_NEAR(.3 / 128, m_shortage.part, 1e-6);
+}
+
 TEST_F(test_shortage, own_waits_do_not_count)
 {
     EXPECT_EQ(0, pass(10, .3, .3));
@@ -87,7 +97,7 @@ TEST_F(test_shortage, counts_as_short_for_a_while)
 
 TEST_F(test_shortage, time_stands_still)
 {
-    ucs_rcache_pred_shortage_update(&m_shortage, 1, 0, 0);
+    ucs_rcache_pred_shortage_update(&m_shortage, 1, 1, 0, 0);
     EXPECT_EQ(0, m_shortage.part);
     EXPECT_FALSE(m_shortage.is_short);
 }
