@@ -267,6 +267,28 @@ static void write_advice(ucs_json_t *json, const report_data_t *report)
     ucs_json_end(json, '}');
 }
 
+/* Write the registered memory of UCX's own pools by kind; null if no trace has it */
+static void write_pools(ucs_json_t *json, const uint64_t *kinds)
+{
+    uint64_t sum = 0;
+    unsigned i;
+
+    for (i = 0; i < UCS_RCACHE_PRED_POOL_LAST; ++i) {
+        sum += kinds[i];
+    }
+
+    if (sum == 0) {
+        ucs_json_string(json, "pool_kinds", NULL);
+        return;
+    }
+
+    ucs_json_begin(json, "pool_kinds", '{');
+    for (i = 0; i < UCS_RCACHE_PRED_POOL_LAST; ++i) {
+        ucs_json_uint(json, ucs_rcache_pred_pool_names[i], kinds[i]);
+    }
+    ucs_json_end(json, '}');
+}
+
 /* Write the facts about the ranks */
 static void write_findings(ucs_json_t *json, const report_data_t *report)
 {
@@ -285,6 +307,7 @@ static void write_findings(ucs_json_t *json, const report_data_t *report)
     JSON_UINT(findings, known_regions);
     ucs_json_real(json, "pool_bytes", findings->pools_known ?
                   (double)findings->pool_bytes : NAN);
+    write_pools(json, findings->pool_kinds);
     ucs_json_real(json, "keys_peak", (findings->keys_peak > 0) ?
                   (double)findings->keys_peak : NAN);
     ucs_json_real(json, "keys_limit", (findings->keys_limit > 0) ?

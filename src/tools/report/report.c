@@ -135,13 +135,23 @@ static void add_evidence(predreg_report_t *report,
 static void add_pools(predreg_report_t *report,
                       const ucs_rcache_trace_t *trace)
 {
+    char name[UCS_RCACHE_PRED_COUNTER_NAME];
     uint64_t pools;
+    unsigned i;
 
     if (ucs_rcache_trace_get_counter(trace, "pool_bytes", &pools)) {
         report->pool_sum += pools;
         ++report->num_pools;
         report->findings.pools_known = 1;
         report->findings.pool_bytes  = report->pool_sum / report->num_pools;
+    }
+
+    for (i = 0; i < UCS_RCACHE_PRED_POOL_LAST; ++i) {
+        snprintf(name, sizeof(name), "pool_%s_bytes", ucs_rcache_pred_pool_names[i]);
+        if (ucs_rcache_trace_get_counter(trace, name, &pools)) {
+            report->kind_sum[i]            += pools;
+            report->findings.pool_kinds[i]  = report->kind_sum[i] / report->num_pools;
+        }
     }
 }
 

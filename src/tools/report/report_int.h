@@ -67,6 +67,7 @@ typedef struct predreg_report {
     predreg_advice_t   advice;    /**< Made when the page is written */
     uint64_t           pool_sum;  /**< Sum of pool_bytes over the ranks with
                                        this counter */
+    uint64_t           kind_sum[UCS_RCACHE_PRED_POOL_LAST]; /**< Likewise, by kind */
     unsigned           num_pools; /**< Number of ranks with this counter */
     double             use_bytes; /**< Sum of the lengths of all uses */
     uint64_t           num_uses;

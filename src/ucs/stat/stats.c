@@ -29,6 +29,16 @@ const char *ucs_rcache_pred_mode_names[] = {
     [UCS_RCACHE_PRED_MODE_LAST]     = NULL
 };
 
+const char *ucs_rcache_pred_pool_names[] = {
+    [UCS_RCACHE_PRED_POOL_RC_RECEIVE] = "rc_receive",
+    [UCS_RCACHE_PRED_POOL_RC_SEND]    = "rc_send",
+    [UCS_RCACHE_PRED_POOL_UD_RECEIVE] = "ud_receive",
+    [UCS_RCACHE_PRED_POOL_UD_SEND]    = "ud_send",
+    [UCS_RCACHE_PRED_POOL_UCP]        = "ucp",
+    [UCS_RCACHE_PRED_POOL_OTHER]      = "other",
+    [UCS_RCACHE_PRED_POOL_LAST]       = NULL
+};
+
 
 #define COUNTER(_name, _unit, _member, _num, _always) \
     {_name, UCS_RCACHE_PRED_UNIT_##_unit, \
@@ -48,6 +58,11 @@ const char *ucs_rcache_pred_mode_names[] = {
 #define SUBSYSTEM_STATS(_id) \
     stats.subsystems[UCS_RCACHE_PRED_SUBSYSTEM_##_id]
 
+/* The bytes of UCX's own pools of one kind */
+#define POOL(_name, _id) \
+    COUNTER("pool_" _name "_bytes", BYTES, \
+            pool_kinds[UCS_RCACHE_PRED_POOL_##_id], 1, 1)
+
 /* The comments of the fields say what each counter counts: ucs_rcache_pred_stats_t, and
  * ucs_rcache_pred_snapshot_t */
 const ucs_rcache_pred_counter_t ucs_rcache_pred_counters[] = {
@@ -60,6 +75,13 @@ const ucs_rcache_pred_counter_t ucs_rcache_pred_counters[] = {
     STAT(bytes_peak, BYTES),
     STAT(bytes_avg, BYTES),
     COUNTER("pool_bytes", BYTES, pool_bytes, 1, 1),
+    POOL("rc_receive", RC_RECEIVE),
+    POOL("rc_send", RC_SEND),
+    POOL("ud_receive", UD_RECEIVE),
+    POOL("ud_send", UD_SEND),
+    POOL("ucp", UCP),
+    POOL("other", OTHER),
+    COUNTER("pool_regions", COUNT, pool_regions, 1, 1),
     COUNTER("kernel_pinned_bytes", BYTES, kernel_pinned, 1, 1),
     STAT(regs_critical, COUNT),
     STAT(regs_helper, COUNT),
@@ -237,5 +259,24 @@ void ucs_rcache_pred_counters_for_each(
             ucs_rcache_pred_counter_name(counter, i, name);
             cb(arg, name, ucs_rcache_pred_counter_get(counter, snapshot, i));
         }
+    }
+}
+
+void ucs_rcache_pred_pools_text(const uint64_t *kinds, ucs_string_buffer_t *strb)
+{
+    const char *before = " (";
+    unsigned i;
+
+    for (i = 0; i < UCS_RCACHE_PRED_POOL_LAST; ++i) {
+        if (kinds[i] > 0) {
+            ucs_string_buffer_appendf(strb, "%s%s %.1f MiB", before,
+                                      ucs_rcache_pred_pool_names[i],
+                                      kinds[i] / (1024. * 1024.));
+            before = ", ";
+        }
+    }
+
+    if (before[0] == ',') {
+        ucs_string_buffer_appendf(strb, ")");
     }
 }

@@ -29,6 +29,21 @@ extern const char *ucs_rcache_pred_policy_names[];
 extern const char *ucs_rcache_pred_mode_names[];
 
 
+/** Kinds of UCX's own pools, by which settings of UCX decide their size. */
+typedef enum {
+    UCS_RCACHE_PRED_POOL_RC_RECEIVE, /**< Receive queues of the transports RC and DC */
+    UCS_RCACHE_PRED_POOL_RC_SEND,    /**< What RC and DC send from */
+    UCS_RCACHE_PRED_POOL_UD_RECEIVE,
+    UCS_RCACHE_PRED_POOL_UD_SEND,
+    UCS_RCACHE_PRED_POOL_UCP,        /**< Pools of UCP's, such as bounce buffers */
+    UCS_RCACHE_PRED_POOL_OTHER,      /**< Pools whose names are not known */
+    UCS_RCACHE_PRED_POOL_LAST
+} ucs_rcache_pred_pool_t;
+
+/** Names of the kinds, as in the counters pool_NAME_bytes; NULL comes last. */
+extern const char *ucs_rcache_pred_pool_names[];
+
+
 /** The state of a process at one instant. */
 typedef struct ucs_rcache_pred_snapshot {
     int32_t                 rank;   /**< Rank of the process in its job; -1: not
@@ -45,6 +60,9 @@ typedef struct ucs_rcache_pred_snapshot {
     uint64_t                pool_bytes;    /**< Most bytes registered at a time by UCX's
                                                 own pools; under leave-pinned, bytes ever
                                                 registered by the pools */
+    uint64_t                pool_kinds[UCS_RCACHE_PRED_POOL_LAST]; /**< Likewise, of
+                                                                        each kind */
+    uint64_t                pool_regions;  /**< Likewise, registrations of all kinds */
     uint64_t                kernel_pinned; /**< Most bytes that the kernel has
                                                 counted as pinned, whenever its
                                                 count was read */
@@ -156,6 +174,10 @@ typedef void (*ucs_rcache_pred_counter_cb_t)(void *arg, const char *name,
 void ucs_rcache_pred_counters_for_each(
         const ucs_rcache_pred_snapshot_t *snapshot,
         ucs_rcache_pred_counter_cb_t cb, void *arg);
+
+/** Append the bytes of UCX's own pools, those of each kind that is there, such as
+ *  " (rc_receive 38.0 MiB, ud_send 2.0 MiB)"; nothing if there are none. */
+void ucs_rcache_pred_pools_text(const uint64_t *kinds, ucs_string_buffer_t *strb);
 
 END_C_DECLS
 

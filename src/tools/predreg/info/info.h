@@ -8,6 +8,7 @@
 #define PREDREG_INFO_H_
 
 #include <ucs/reuse/costs.h>
+#include <ucs/stat/stats.h>
 #include <uct/ib/predreg/core/knobs.h>
 
 #include <limits.h>
@@ -200,6 +201,8 @@ typedef struct {
     char     policy[32];                  /**< The policy in force */
     char     settings[PREDREG_PROBE_TEXT]; /**< Settings of UCX's caches that the library
                                                 has taken over */
+    uint64_t pools[UCS_RCACHE_PRED_POOL_LAST]; /**< Bytes of UCX's own pools by kind */
+    unsigned num_pools;                   /**< Registrations of these pools */
     int      num_managed;                 /**< Managed domains */
     int      has_small;                   /**< Whether costs is set */
     ucs_reuse_costs_t costs;              /**< Costs of small sends with UCP */

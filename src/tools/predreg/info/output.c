@@ -12,6 +12,7 @@
 
 #include <tools/predreg/common/command.h>
 #include <ucs/base/json.h>
+#include <ucs/base/strb.h>
 #include <ucs/stat/stats.h>
 
 #include <ucs/sys/string.h>
@@ -168,6 +169,18 @@ static void print_domain(const predreg_facts_t *facts,
     }
 }
 
+/* Print what UCX has registered for itself, by kind */
+static void print_pools(const predreg_probe_t *probe)
+{
+    UCS_STRB(kinds, 256);
+
+    if (probe->num_pools > 0) {
+        ucs_rcache_pred_pools_text(probe->pools, &kinds);
+        printf(ROW "before the first message%s\n", "UCX's pools",
+               ucs_string_buffer_cstr(&kinds));
+    }
+}
+
 static void print_memory(const predreg_facts_t *facts)
 {
     const predreg_host_t *host       = &facts->host;
@@ -199,6 +212,7 @@ static void print_memory(const predreg_facts_t *facts)
     if (probe->settings[0] != '\0') {
         printf(ROW "%s\n", "taken from UCX", probe->settings);
     }
+    print_pools(probe);
     print_size("MAX_PINNED", (knobs->max_pinned == SIZE_MAX) ? UINT64_MAX :
                                                                knobs->max_pinned, "");
     print_size("NODE_MAX_PINNED", (knobs->node_max_pinned == SIZE_MAX) ?
@@ -339,6 +353,7 @@ static void put_host(ucs_json_t *json, const predreg_facts_t *facts)
     const predreg_host_t *host       = &facts->host;
     const uct_predreg_knobs_t *knobs = &facts->knobs;
     const predreg_probe_t *probe     = &facts->probe;
+    unsigned i;
 
     put(json, "rdma_devices", host->devices);
     put_limit(json, "locked_memory", host->memlock, UINT64_MAX);
@@ -353,6 +368,12 @@ static void put_host(ucs_json_t *json, const predreg_facts_t *facts)
     put(json, "proto_enable", probe->protocols);
     put(json, "proto_enable_alone", probe->protocols_alone);
     put(json, "ucx_settings", probe->settings);
+    ucs_json_printf(json, "pool_regions", "%u", probe->num_pools);
+    ucs_json_begin(json, "pools", '{');
+    for (i = 0; i < UCS_RCACHE_PRED_POOL_LAST; ++i) {
+        ucs_json_uint(json, ucs_rcache_pred_pool_names[i], probe->pools[i]);
+    }
+    ucs_json_end(json, '}');
     put_limit(json, "max_pinned", knobs->max_pinned, SIZE_MAX);
     put_limit(json, "max_regions", knobs->max_regions, ULONG_MAX);
     put_limit(json, "node_max_pinned", knobs->node_max_pinned, SIZE_MAX);

@@ -173,6 +173,7 @@ static const char *cell_budget(char *cell,
             BYTES(stats.subsystems[UCS_RCACHE_PRED_SUBSYSTEM_FIREHOSE].bytes_now)) \
     _column(6, "FHHIT%", 1, \
             cell_percent(cell, now->firehose_hits, now->firehose_requests)) \
+    _column(5, "POOLS", 1, BYTES(pool_bytes)) \
     _column(5, "KEYS", 0, COUNT(keys_now)) \
     _column(5, "KPEAK", 0, COUNT(keys_peak)) \
     _column(6, "KLIMIT", 0, \
@@ -213,10 +214,14 @@ void predreg_stat_title(const predreg_stat_proc_t *procs, unsigned num_procs,
     uint64_t pinned                            = 0;
     uint64_t keys                              = 0;
     int known                                  = 0;
+    uint64_t pools[UCS_RCACHE_PRED_POOL_LAST]  = {};
     char cell[CELL_SIZE];
-    unsigned i;
+    unsigned i, kind;
 
     for (i = 0; i < num_procs; ++i) {
+        for (kind = 0; kind < UCS_RCACHE_PRED_POOL_LAST; ++kind) {
+            pools[kind] += procs[i].state.snapshot.pool_kinds[kind];
+        }
         pinned += procs[i].state.snapshot.kernel_pinned;
         if (is_known(&procs[i])) {
             known       = 1;
@@ -239,6 +244,7 @@ void predreg_stat_title(const predreg_stat_proc_t *procs, unsigned num_procs,
                                   cell_bytes(cell, registered));
     }
     ucs_string_buffer_appendf(line, ", %s pinned", cell_bytes(cell, pinned));
+    ucs_rcache_pred_pools_text(pools, line);
     if (known) {
         ucs_string_buffer_appendf(line, ", %lu keys", keys);
     }

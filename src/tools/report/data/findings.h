@@ -8,6 +8,7 @@
 #define PREDREG_FINDINGS_H_
 
 #include <tools/replay/replay.h>
+#include <ucs/stat/stats.h>
 
 BEGIN_C_DECLS
 
@@ -130,6 +131,7 @@ typedef struct predreg_findings {
     int               pools_known; /**< Whether a trace has pool_bytes */
     uint64_t          pool_bytes;  /**< Registered bytes of UCX's own pools,
                                         mean of the ranks with this number */
+    uint64_t          pool_kinds[UCS_RCACHE_PRED_POOL_LAST]; /**< Likewise, by kind */
     uint64_t          keys_peak;   /**< The most registrations at a time of a rank while
                                         it was recorded; 0: not known */
     uint64_t          keys_limit;  /**< The least number of keys of a device to which the

@@ -329,6 +329,7 @@ static int is_managed(uct_md_h md, const void *address, size_t length)
 const uct_predreg_hooks_t uct_predreg_hooks = {
     .ucp_config   = ucp_config,
     .md_config    = md_config,
+    .allocated    = uct_predreg_pool_allocated,
     .md_opened    = md_opened,
     .md_closing   = md_closing,
     .md_query     = md_query,

@@ -106,6 +106,7 @@ static void fork_parent(void)
 static void fork_child(void)
 {
     uct_predreg_core_t *core = forking;
+    unsigned i;
 
     ucs_rank_forget();
     /* Make the lock anew. The forking thread, the child's only thread, may hold the
@@ -126,6 +127,10 @@ static void fork_child(void)
     uct_predreg_ifaces_reset();
     atomic_init(&core->passed_uses, 0);
     atomic_init(&core->pool_bytes, 0);
+    for (i = 0; i < UCS_RCACHE_PRED_POOL_LAST; ++i) {
+        atomic_init(&core->pool_kinds[i], 0);
+    }
+    atomic_init(&core->pool_regions, 0);
     atomic_init(&core->kernel_pinned, 0);
     atomic_init(&core->keys_now, 0);
     atomic_init(&core->keys_peak, 0);

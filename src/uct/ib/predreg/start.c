@@ -20,6 +20,8 @@
 #include <ucs/debug/log_def.h>
 
 #include <limits.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 /*
@@ -118,7 +120,7 @@ static ucs_status_t core_start(uct_predreg_core_t *core, ucs_status_t *events_p)
 }
 
 __attribute__((visibility("default"))) const uct_predreg_hooks_t *
-uct_predreg_core_init_14(const uct_predreg_real_t *real)
+uct_predreg_core_init_15(const uct_predreg_real_t *real)
 {
     static uct_predreg_hooks_t hooks;
     uct_predreg_core_t *core = &uct_predreg_core;
@@ -261,6 +263,20 @@ static void tell_domain(uct_predreg_domain_t *domain, void *arg)
     }
 }
 
+static void tell_pools(const uct_predreg_core_t *core, const listener_t *listener)
+{
+    char text[64];
+    unsigned i;
+
+    /* Relaxed: no other thread uses UCX now */
+    for (i = 0; i < UCS_RCACHE_PRED_POOL_LAST; ++i) {
+        snprintf(text, sizeof(text), "%u %lu", i, ucs_relaxed_load(&core->pool_kinds[i]));
+        listener->tell(listener->arg, "pool", text);
+    }
+    snprintf(text, sizeof(text), "%lu", ucs_relaxed_load(&core->pool_regions));
+    listener->tell(listener->arg, "pools", text);
+}
+
 __attribute__((visibility("default"))) void
 uct_predreg_core_status(uct_predreg_tell_t tell, void *arg)
 {
@@ -277,5 +293,6 @@ uct_predreg_core_status(uct_predreg_tell_t tell, void *arg)
     if (core->told_settings[0] != '\0') {
         tell(arg, "settings", core->told_settings);
     }
+    tell_pools(core, &listener);
     uct_predreg_addons_call(core, tell, tell, arg);
 }

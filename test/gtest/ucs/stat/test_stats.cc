@@ -93,6 +93,17 @@ protected:
         return counters;
     }
 
+    std::string pools_text() const
+    {
+        ucs_string_buffer_t strb = UCS_STRING_BUFFER_INITIALIZER;
+        std::string text;
+
+        ucs_rcache_pred_pools_text(m_snapshot.pool_kinds, &strb);
+        text = ucs_string_buffer_cstr(&strb);
+        ucs_string_buffer_cleanup(&strb);
+        return text;
+    }
+
     ucs_rcache_pred_snapshot_t m_snapshot;
 };
 
@@ -183,6 +194,13 @@ TEST_F(test_stats, unknown_is_null)
     EXPECT_EQ("0", member("pool_bytes"));
     EXPECT_EQ((std::map<std::string, uint64_t>{{"uses", 5},
                                                {"pool_bytes", 0},
+                                               {"pool_rc_receive_bytes", 0},
+                                               {"pool_rc_send_bytes", 0},
+                                               {"pool_ud_receive_bytes", 0},
+                                               {"pool_ud_send_bytes", 0},
+                                               {"pool_ucp_bytes", 0},
+                                               {"pool_other_bytes", 0},
+                                               {"pool_regions", 0},
                                                {"kernel_pinned_bytes", 0},
                                                {"eager_sends", 0},
                                                {"eager_hot", 0},
@@ -191,6 +209,25 @@ TEST_F(test_stats, unknown_is_null)
                                                {"firehose_requests", 0},
                                                {"firehose_hits", 0}}),
               counters());
+}
+
+TEST_F(test_stats, pools_by_kind)
+{
+    EXPECT_EQ("", pools_text());
+
+    m_snapshot.pool_kinds[UCS_RCACHE_PRED_POOL_RC_RECEIVE] = 38ul << 20;
+    EXPECT_EQ(" (rc_receive 38.0 MiB)", pools_text());
+    EXPECT_EQ("39845888", member("pool_rc_receive_bytes"));
+
+    m_snapshot.pool_kinds[UCS_RCACHE_PRED_POOL_OTHER] = 1ul << 19;
+    EXPECT_EQ(" (rc_receive 38.0 MiB, other 0.5 MiB)", pools_text());
+
+    /* The report finds the counters by the names of the kinds */
+    for (unsigned i = 0; i < UCS_RCACHE_PRED_POOL_LAST; ++i) {
+        EXPECT_EQ(1u, counters().count(std::string("pool_") +
+                                       ucs_rcache_pred_pool_names[i] + "_bytes"));
+    }
+    EXPECT_EQ(nullptr, ucs_rcache_pred_pool_names[UCS_RCACHE_PRED_POOL_LAST]);
 }
 
 /* A limit that nobody has learned is no number */

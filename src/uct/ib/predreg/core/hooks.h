@@ -35,7 +35,7 @@ BEGIN_C_DECLS
 /** The core's function for its start. The number at the end is raised when a structure
  *  that both libraries use changes: if one library does not find the other with its own
  *  number, the library says so, and steps aside. */
-#define UCT_PREDREG_CORE_INIT "uct_predreg_core_init_14"
+#define UCT_PREDREG_CORE_INIT "uct_predreg_core_init_15"
 
 /** The core's function for tools, see status/aside.h. */
 #define UCT_PREDREG_CORE_STATUS "uct_predreg_core_status"
@@ -81,6 +81,10 @@ typedef struct uct_predreg_hooks {
     /** A configuration of the memory domains of a component was read. */
     void         (*md_config)(uct_component_h component,
                               uct_md_config_t *config);
+
+    /** UCX has allocated memory in this thread, and may register it next. @a name: what
+     *  UCX calls the memory's owner, such as a pool. */
+    void         (*allocated)(const void *address, const char *name);
 
     /** A memory domain was opened. @a count: the number of domains opened by UCP for the
      *  same context so far, the present one included; 0: unknown. */

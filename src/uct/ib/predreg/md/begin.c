@@ -68,7 +68,7 @@ foreign_mem_reg(uct_predreg_domain_t *domain, const request_t *req, int is_pool,
         status = uct_predreg_pass_mem_reg(domain, req->address, req->length,
                                           req->flags, memh_p);
         if ((status == UCS_OK) && is_pool) {
-            uct_predreg_pool_add(core, req->length);
+            uct_predreg_pool_add(core, req->address, req->length);
         }
         return status;
     }

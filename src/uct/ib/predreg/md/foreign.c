@@ -22,6 +22,7 @@ typedef struct counted {
     uct_predreg_owner_t owner;
     uint64_t            bytes; /* Bytes of all pages of the memory */
     size_t              pool;  /* Bytes of the memory if it is a pool of UCX, else 0 */
+    ucs_rcache_pred_pool_t kind; /* Of the pool */
 } counted_t;
 
 /* The memory of UCX's own pools with an adapter, once a process communicates: 33 to 76 MB
@@ -29,9 +30,6 @@ typedef struct counted {
 #define MAX_POOLS (80ul << 20)
 
 static uct_predreg_memlock_t memlock = {.sys = &uct_predreg_memlock_linux};
-
-/* Bytes of UCX's pools now. Relaxed, as core.pool_bytes, which has the most so far */
-static _Atomic(uint64_t) pools_now;
 
 
 uint64_t uct_predreg_max_bytes(const uct_predreg_knobs_t *knobs)
@@ -65,16 +63,9 @@ static void update_bound(uct_predreg_core_t *core)
     } while (max_bytes != uct_predreg_max_bytes(&core->knobs));
 }
 
-static void count_pool(uct_predreg_core_t *core, size_t length)
+void uct_predreg_pool_add(uct_predreg_core_t *core, const void *address, size_t length)
 {
-    uint64_t now = ucs_relaxed_add(&pools_now, length) + length;
-
-    ucs_relaxed_raise(&core->pool_bytes, now);
-}
-
-void uct_predreg_pool_add(uct_predreg_core_t *core, size_t length)
-{
-    count_pool(core, length);
+    uct_predreg_pool_begin(core, uct_predreg_pool_of(address), length);
     uct_predreg_publish(core);
 }
 
@@ -134,7 +125,9 @@ foreign_end(uct_predreg_owner_t *owner, uct_predreg_domain_t *domain,
     status = deregister(domain, params, owner, &foreign);
     if (status == UCS_OK) {
         ucs_relaxed_sub(&memlock.bytes, foreign.bytes);
-        ucs_relaxed_sub(&pools_now, foreign.pool);
+        if (foreign.pool > 0) {
+            uct_predreg_pool_end(foreign.kind, foreign.pool);
+        }
         update_bound(domain->core);
     }
     return status;
@@ -147,7 +140,8 @@ void uct_predreg_foreign_add(uct_predreg_domain_t *domain, uct_mem_h memh,
     const counted_t foreign  = {
         .owner = {foreign_end},
         .bytes = bytes_of(address, length),
-        .pool  = is_pool ? length : 0
+        .pool  = is_pool ? length : 0,
+        .kind  = uct_predreg_pool_of(address)
     };
 
     if (note(domain, memh, &foreign) == NULL) {
@@ -155,7 +149,9 @@ void uct_predreg_foreign_add(uct_predreg_domain_t *domain, uct_mem_h memh,
     }
 
     ucs_relaxed_add(&memlock.bytes, foreign.bytes);
-    count_pool(core, foreign.pool);
+    if (is_pool) {
+        uct_predreg_pool_begin(core, foreign.kind, length);
+    }
     update_bound(core);
     uct_predreg_publish(core);
 }
@@ -214,5 +210,5 @@ ucs_status_t uct_predreg_pinned_reg(uct_predreg_domain_t *domain,
 void uct_predreg_foreign_reset(void)
 {
     atomic_init(&memlock.bytes, 0);
-    atomic_init(&pools_now, 0);
+    uct_predreg_pools_reset();
 }

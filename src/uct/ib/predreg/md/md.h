@@ -11,6 +11,7 @@
 #include <uct/ib/predreg/core/hooks.h>
 #include <uct/ib/predreg/core/knobs.h>
 #include <uct/ib/predreg/core/types.h>
+#include <ucs/stat/stats.h>
 
 #include <ucs/datastruct/string_buffer.h>
 #include <ucs/sys/compiler_def.h>
@@ -152,9 +153,9 @@ int uct_predreg_has_bounds(const uct_predreg_knobs_t *knobs);
  *  to grow. */
 int uct_predreg_pools_are_limited(void);
 
-/** Count a pool of @a length bytes in a watched domain. The pool counts for good, since
- *  UCX's own cache decides when to deregister the pool. */
-void uct_predreg_pool_add(uct_predreg_core_t *core, size_t length);
+/** Count a pool in a watched domain. The pool counts for good, since UCX's own cache
+ *  decides when to deregister the pool. */
+void uct_predreg_pool_add(uct_predreg_core_t *core, const void *address, size_t length);
 
 /**
  * Count memory of UCX's own in a managed domain, until it is deregistered.
@@ -176,6 +177,28 @@ void uct_predreg_foreign_add(uct_predreg_domain_t *domain, uct_mem_h memh,
 ucs_status_t uct_predreg_pinned_reg(uct_predreg_domain_t *domain,
                                       void *address, size_t length,
                                       unsigned flags, uct_mem_h *memh_p);
+
+/** @return the kind of a pool of UCX's own with this name. Pure. */
+ucs_rcache_pred_pool_t uct_predreg_pool_kind(const char *name);
+
+/** Note that UCX has allocated memory in this thread, for a pool or other use with the
+ *  name. */
+void uct_predreg_pool_allocated(const void *address, const char *name);
+
+/** @return the kind of a pool that is about to be registered: what the thread has noted of
+ *          the memory. */
+ucs_rcache_pred_pool_t uct_predreg_pool_of(const void *address);
+
+/** Count a registered pool. */
+void uct_predreg_pool_begin(uct_predreg_core_t *core, ucs_rcache_pred_pool_t kind,
+                            size_t length);
+
+/** Count a pool no longer among those that are registered now. */
+void uct_predreg_pool_end(ucs_rcache_pred_pool_t kind, size_t length);
+
+/** Set the counts of pools that are registered now to 0; for
+ *  uct_predreg_foreign_reset(). */
+void uct_predreg_pools_reset(void);
 
 /** Set the counts of memory to 0 in a forked child, which has one thread: registrations
  *  of the parent do not count in the child. Neither allocates nor frees memory. */

@@ -400,12 +400,18 @@ uct_mem_alloc(size_t length, const uct_alloc_method_t *methods,
               unsigned num_methods, const uct_mem_alloc_params_t *params,
               uct_allocated_memory_t *mem)
 {
-    unsigned ucx = predreg_ucx(PREDREG_CALLER);
+    unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
+    const uct_predreg_hooks_t *hooks = predreg_hooks(ucx);
     ucs_status_t status;
 
     status            = PREDREG_REAL(ucx, uct_mem_alloc)(length, methods,
                                                          num_methods, params, mem);
     predreg_thread.allocated = (status == UCS_OK) ? mem->address : NULL;
+    if ((status == UCS_OK) && (hooks != NULL)) {
+        hooks->allocated(mem->address,
+                         (params->field_mask & UCT_MEM_ALLOC_PARAM_FIELD_NAME) ?
+                         params->name : "");
+    }
     return status;
 }
 

@@ -32,6 +32,7 @@ void uct_predreg_snapshot(uct_predreg_core_t *core,
                           ucs_rcache_pred_snapshot_t *snapshot)
 {
     ucs_rcache_pred_t *pred = core->pred;
+    unsigned i;
 
     memset(snapshot, 0, sizeof(*snapshot));
     snapshot->rank   = core->rank;
@@ -39,6 +40,10 @@ void uct_predreg_snapshot(uct_predreg_core_t *core,
     snapshot->policy = uct_predreg_policy(core);
     /* Relaxed: the numbers guard no other data */
     snapshot->pool_bytes    = ucs_relaxed_load(&core->pool_bytes);
+    snapshot->pool_regions  = ucs_relaxed_load(&core->pool_regions);
+    for (i = 0; i < UCS_RCACHE_PRED_POOL_LAST; ++i) {
+        snapshot->pool_kinds[i] = ucs_relaxed_load(&core->pool_kinds[i]);
+    }
     snapshot->kernel_pinned = ucs_relaxed_load(&core->kernel_pinned);
     snapshot->keys_now      = ucs_relaxed_load(&core->keys_now);
     snapshot->keys_peak     = ucs_relaxed_load(&core->keys_peak);

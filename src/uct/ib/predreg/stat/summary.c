@@ -72,6 +72,17 @@ static void format_budget(const ucs_rcache_pred_snapshot_t *snapshot,
     }
 }
 
+/* Append the memory of UCX's own pools, if there were any */
+static void format_pools(const ucs_rcache_pred_snapshot_t *snapshot,
+                         ucs_string_buffer_t *strb)
+{
+    if (snapshot->pool_bytes > 0) {
+        ucs_string_buffer_appendf(strb, ", UCX's pools %.1f MiB",
+                                  snapshot->pool_bytes / MIB);
+        ucs_rcache_pred_pools_text(snapshot->pool_kinds, strb);
+    }
+}
+
 /* Append the limit of keys, if one was learned */
 static void format_keys_limit(const ucs_rcache_pred_snapshot_t *snapshot,
                               ucs_string_buffer_t *strb)
@@ -130,8 +141,10 @@ static void format_text(const ucs_rcache_pred_snapshot_t *snapshot,
         ucs_string_buffer_appendf(
                 strb,
                 "leave-pinned, uses %lu, pinned by the kernel's count at the "
-                "end %.1f MiB, of it by UCX's pools %.1f MiB\n", stats->uses,
+                "end %.1f MiB, of it by UCX's pools %.1f MiB", stats->uses,
                 snapshot->kernel_pinned / MIB, snapshot->pool_bytes / MIB);
+        ucs_rcache_pred_pools_text(snapshot->pool_kinds, strb);
+        ucs_string_buffer_appendf(strb, "\n");
         return;
     }
 
@@ -150,6 +163,7 @@ static void format_text(const ucs_rcache_pred_snapshot_t *snapshot,
             stats->time_critical / NSEC_PER_MSEC,
             ucs_rcache_pred_mode_names[snapshot->mode], stats->helper_rounds,
             snapshot->helper_cpu / NSEC_PER_MSEC);
+    format_pools(snapshot, strb);
     format_budget(snapshot, strb);
     format_keys_limit(snapshot, strb);
     format_arena(snapshot, strb);

@@ -102,6 +102,7 @@ TEST_F(test_stat_show, row_of_the_whole_run) {
         {"RANK", "3"},      {"PID", "42"},      {"POLICY", "predict"},
         {"HELPER", "thread"}, {"NOW", "1.5K"},  {"PEAK", "1.0M"},
         {"AVG", "999B"},    {"PINNED", "4.0K"}, {"USES/S", "10"},
+        {"POOLS", "0B"},
         {"KEYS", "12"},     {"KPEAK", "34"},    {"KLIMIT", "-"},
         {"HIT%", "75.0"},   {"LATE", "4"},      {"EARLY", "5"},
         {"WASTED", "6"},    {"REFUSED", "7"},   {"CRIT%", "10.0"},
@@ -220,6 +221,9 @@ TEST_F(test_stat_show, title) {
 
     EXPECT_EQ("0 processes, 0B pinned", title({}));
     EXPECT_EQ("1 process, 1.5K registered, 4.0K pinned, 12 keys", title({m_proc}));
+    m_proc.state.snapshot.pool_kinds[UCS_RCACHE_PRED_POOL_RC_SEND] = 2ul << 20;
+    EXPECT_EQ("2 processes, 3.0K registered, 8.0K pinned (rc_send 4.0 MiB), 24 keys",
+              title({m_proc, m_proc}));
     EXPECT_EQ("2 processes, 3.0K registered, 8.0K pinned, 24 keys", title(procs));
 
     procs[0].state.snapshot.policy = UCS_RCACHE_PRED_POLICY_LEAVE_PINNED;

@@ -22,7 +22,7 @@ extern "C" {
 #include <common/c_access.h>
 
 const uct_predreg_hooks_t *
-uct_predreg_core_init_14(const uct_predreg_real_t *real);
+uct_predreg_core_init_15(const uct_predreg_real_t *real);
 }
 
 /* How the core starts, and what it does when the process exits. Each test does
@@ -58,7 +58,7 @@ protected:
     {
         child process([func]() -> int {
             uct_predreg_knobs_cleanup(&test_core_state()->knobs);
-            func(uct_predreg_core_init_14(&test_core_state()->real));
+            func(uct_predreg_core_init_15(&test_core_state()->real));
             EXPECT_EQ("", log_watch::take());
             exit(HasFailure());
         });

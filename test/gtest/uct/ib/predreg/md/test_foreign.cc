@@ -46,12 +46,17 @@ protected:
 
     uct_md_h m_md;
 
-    static uint64_t pools()
+    static ucs_rcache_pred_snapshot_t snapshot()
     {
         ucs_rcache_pred_snapshot_t snapshot;
 
         uct_predreg_snapshot(test_core_state(), &snapshot);
-        return snapshot.pool_bytes;
+        return snapshot;
+    }
+
+    static uint64_t pools()
+    {
+        return snapshot().pool_bytes;
     }
 };
 
@@ -72,6 +77,45 @@ TEST_F(test_foreign, the_limit_is_what_it_leaves) {
         remove(2);
         EXPECT_EQ(LIMIT, uct_predreg_max_bytes(&test_core_state()->knobs));
     });
+}
+
+/* UCX's names of its pools tell their kinds */
+TEST_F(test_foreign, kinds_of_pools) {
+    EXPECT_EQ(UCS_RCACHE_PRED_POOL_RC_RECEIVE, uct_predreg_pool_kind("rc_recv_desc"));
+    EXPECT_EQ(UCS_RCACHE_PRED_POOL_RC_SEND, uct_predreg_pool_kind("rc_send_desc"));
+    EXPECT_EQ(UCS_RCACHE_PRED_POOL_RC_SEND,
+              uct_predreg_pool_kind("rc_verbs_short_desc"));
+    EXPECT_EQ(UCS_RCACHE_PRED_POOL_RC_SEND,
+              uct_predreg_pool_kind("tag_eager_send_desc"));
+    EXPECT_EQ(UCS_RCACHE_PRED_POOL_UD_RECEIVE, uct_predreg_pool_kind("ud_recv_skb"));
+    EXPECT_EQ(UCS_RCACHE_PRED_POOL_UD_SEND, uct_predreg_pool_kind("ud_tx_skb"));
+    EXPECT_EQ(UCS_RCACHE_PRED_POOL_UCP, uct_predreg_pool_kind("ucp_reg_bufs"));
+    EXPECT_EQ(UCS_RCACHE_PRED_POOL_OTHER, uct_predreg_pool_kind("srd_recv_desc"));
+    EXPECT_EQ(UCS_RCACHE_PRED_POOL_OTHER, uct_predreg_pool_kind(""));
+}
+
+TEST_F(test_foreign, pools_count_by_kind) {
+    m_md = open();
+    uct_predreg_pool_allocated(reinterpret_cast<void*>(0x1000), "rc_recv_desc");
+    add(1, 40, 1, 0x1000);
+    add(2, 3, 1, 0x2000); /* Nothing was said of this memory */
+    uct_predreg_pool_allocated(reinterpret_cast<void*>(0x3000), "ud_tx_skb");
+    add(3, 5, 1, 0x3000);
+    add(4, 7, 0, 0x3000); /* It is no pool */
+    remove(1);
+    uct_predreg_pool_allocated(reinterpret_cast<void*>(0x1000), "rc_recv_desc");
+    add(1, 20, 1, 0x1000);
+
+    const ucs_rcache_pred_snapshot_t s = snapshot();
+    EXPECT_EQ(48u, s.pool_bytes);
+    EXPECT_EQ(40u, s.pool_kinds[UCS_RCACHE_PRED_POOL_RC_RECEIVE]) << "at a time";
+    EXPECT_EQ(0u, s.pool_kinds[UCS_RCACHE_PRED_POOL_RC_SEND]);
+    EXPECT_EQ(5u, s.pool_kinds[UCS_RCACHE_PRED_POOL_UD_SEND]);
+    EXPECT_EQ(3u, s.pool_kinds[UCS_RCACHE_PRED_POOL_OTHER]);
+    EXPECT_EQ(3u, s.pool_regions);
+    for (uintptr_t number = 1; number <= 4; ++number) {
+        remove(number);
+    }
 }
 
 TEST_F(test_foreign, whole_pages_count) {
@@ -143,8 +187,8 @@ TEST_F(test_foreign, pools_of_a_cache_that_is_watched_do_not_go) {
     set("POLICY", "leave-pinned");
     run_limited([this] {
         m_md = open();
-        uct_predreg_pool_add(test_core_state(), 1024 * KB);
-        uct_predreg_pool_add(test_core_state(), 512 * KB);
+        uct_predreg_pool_add(test_core_state(), nullptr, 1024 * KB);
+        uct_predreg_pool_add(test_core_state(), nullptr, 512 * KB);
         EXPECT_EQ(1536 * KB, pools());
         EXPECT_EQ(LIMIT, uct_predreg_max_bytes(&test_core_state()->knobs));
     });
@@ -165,7 +209,7 @@ TEST_F(test_foreign, the_parents_count_for_nothing) {
         EXPECT_EQ(UCS_OK, uct_predreg_unknown_mem_dereg(test_core_state(), m_md,
                                                         &params));
         EXPECT_EQ(LIMIT, uct_predreg_max_bytes(&test_core_state()->knobs));
-        uct_predreg_pool_add(test_core_state(), 512 * KB);
+        uct_predreg_pool_add(test_core_state(), nullptr, 512 * KB);
         EXPECT_EQ(1024 * KB, pools()) << "those of the child are fewer";
     });
 }
@@ -193,7 +237,7 @@ TEST_F(test_foreign, pools_of_several_threads) {
     for (unsigned t = 0; t < 4; ++t) {
         threads.emplace_back([] {
             for (unsigned i = 0; i < 2000 / SANITIZER_SLOWDOWN; ++i) {
-                uct_predreg_pool_add(test_core_state(), KB);
+                uct_predreg_pool_add(test_core_state(), nullptr, KB);
             }
         });
     }

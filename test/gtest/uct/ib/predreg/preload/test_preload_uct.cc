@@ -26,6 +26,9 @@ protected:
         m_hooks.md_config    = [](uct_component_h, uct_md_config_t*) {
             told("md_config");
         };
+        m_hooks.allocated    = [](const void*, const char *name) {
+            told(std::string("allocated ") + name);
+        };
         m_hooks.md_opened    = [](uct_md_h, const char *name, unsigned count) {
             told(name);
             s_self->m_num_domains = count;
@@ -257,7 +260,21 @@ TEST_F(test_preload_uct, no_domain_is_entered_while_memory_is_mapped) {
     uct_mem_alloc(1, methods, 2, &params, &mem);
     mem.method = UCT_ALLOC_METHOD_MD;
     uct_mem_free(&mem);
-    EXPECT_EQ("", m_told);
+    EXPECT_EQ("allocated  ", m_told);
+}
+
+TEST_F(test_preload_uct, the_core_is_told_whose_memory_was_allocated) {
+    uct_mem_alloc_params_t params = {};
+    uct_allocated_memory_t mem    = {};
+
+    params.field_mask = UCT_MEM_ALLOC_PARAM_FIELD_NAME;
+    params.name       = "ud_tx_skb";
+    uct_mem_alloc(1, nullptr, 0, &params, &mem);
+    EXPECT_EQ("allocated ud_tx_skb ", m_told);
+
+    fake_result = UCS_ERR_NO_MEMORY;
+    uct_mem_alloc(1, nullptr, 0, &params, &mem);
+    EXPECT_EQ("allocated ud_tx_skb ", m_told);
 }
 
 TEST_F(test_preload_uct, a_domain_that_allocates_is_entered) {

@@ -88,6 +88,15 @@ TEST_F(test_summary, lost_for_room)
     expect_end(" spent 0.150 s (0.75 %), lost for room 1.250 s\n");
 }
 
+TEST_F(test_summary, pools)
+{
+    m_snapshot.pool_bytes                                  = 3ul << 20;
+    m_snapshot.pool_kinds[UCS_RCACHE_PRED_POOL_RC_RECEIVE] = 2ul << 20;
+    m_snapshot.pool_kinds[UCS_RCACHE_PRED_POOL_OTHER]      = 1ul << 20;
+    expect_end(" ms, UCX's pools 3.0 MiB (rc_receive 2.0 MiB, other 1.0 MiB), "
+               "budget 1 %, spent 0.150 s (0.75 %)\n");
+}
+
 TEST_F(test_summary, no_budget)
 {
     m_snapshot.budget = INFINITY;
