@@ -55,7 +55,7 @@ expect "$dir/libuct_predreg.so" \
     ucp_worker_progress \
     ucs_rcache_region_invalidate \
     uct_iface_open uct_iface_query uct_md_close uct_md_config_read \
-    uct_md_mem_alloc uct_md_mem_attach uct_md_mem_dereg uct_md_mem_dereg_v2 \
+    uct_md_iface_config_read uct_md_mem_alloc uct_md_mem_attach uct_md_mem_dereg uct_md_mem_dereg_v2 \
     uct_md_mem_free uct_md_mem_reg uct_md_mem_reg_v2 \
     uct_md_mkey_pack uct_md_mkey_pack_v2 uct_md_open uct_md_query \
     uct_md_query_v2 uct_mem_alloc uct_mem_free predreg_status

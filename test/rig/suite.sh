@@ -325,6 +325,32 @@ replayed()
     replayed_once "$@" || replayed_once "$@"
 }
 
+# What the kernel counts as pinned of a rank that sends and receives what is too short to
+# be registered: UCX's own pools, KiB. The rank takes its node for one with 64 ranks
+#   pools stock|lean [NAME=VALUE]...
+pools()
+{
+    local pools=$1
+    shift
+    env -u UCX_RC_VERBS_RX_QUEUE_LEN -u UCX_UD_VERBS_RX_QUEUE_LEN \
+        UCX_RCACHE_PRED_POOLS="$pools" "$@" $predreg -- \
+        mpirun --oversubscribe -np 2 env OMPI_COMM_WORLD_LOCAL_SIZE=64 \
+        "$apps/incast" --rounds 1 > "$work/incast" 2>&1 ||
+        { cat "$work/incast" >&2; return 1; }
+    awk '$1 == 1 && $2 == 8 && $6 == 0 { print $5 }' "$work/incast"
+}
+
+# That is less than half with lean, but not where the user has set the longest queue
+lean_pools()
+{
+    local stock lean users
+    stock=$(pools stock) && lean=$(pools lean) &&
+        users=$(pools lean UCX_RC_VERBS_RX_QUEUE_LEN=4095) || return
+    echo "pinned: $stock KiB, lean $lean, lean but for the queue $users"
+    cat "$work/incast"
+    [ $((2 * lean)) -lt "$stock" ] && [ $((2 * users)) -gt "$stock" ]
+}
+
 for policy in predict on-demand; do
     run "integrity, $policy" managed 2 $predreg --policy $policy -- \
         mpirun --oversubscribe -np 2 "$apps/integrity" --seed 1 --ops 100
@@ -410,6 +436,7 @@ run "windows, what messages of Firehose pin" \
     $predreg -- mpirun --oversubscribe -np 2 --mca osc ucx "$apps/windows" \
     --size 2m --touched 64k --ops 60 --rounds 1 --max-pinned 62m
 run "several contexts" contexts
+run "lean pools" lean_pools
 if [ -z "$ucx_1_16" ]; then
     run "invalidating deregistration" $predreg -- "$apps/invalidate"
     run "invalidating deregistration, on-demand" \

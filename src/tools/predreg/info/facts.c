@@ -101,7 +101,8 @@ static void run_probe(predreg_facts_t *facts, predreg_probe_mode_t mode)
 
     predreg_probe_run(facts->probe_path, may_start ? mode : PREDREG_PROBE_LOOK,
                       facts->target.libraries, components,
-                      (preload[0] == '\0') ? NULL : preload, &facts->probe);
+                      (preload[0] == '\0') ? NULL : preload, facts->processes,
+                      &facts->probe);
     free(preload);
     free(components);
 }

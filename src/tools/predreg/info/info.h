@@ -201,6 +201,8 @@ typedef struct {
     char     policy[32];                  /**< The policy in force */
     char     settings[PREDREG_PROBE_TEXT]; /**< Settings of UCX's caches that the library
                                                 has taken over */
+    char     lean[PREDREG_PROBE_TEXT];    /**< Processes on the node, and what became of
+                                               the settings for UCX's own pools */
     uint64_t pools[UCS_RCACHE_PRED_POOL_LAST]; /**< Bytes of UCX's own pools by kind */
     unsigned num_pools;                   /**< Registrations of these pools */
     int      num_managed;                 /**< Managed domains */
@@ -232,11 +234,14 @@ char *predreg_probe_find(const char *folder);
  * @param [in]  components  Names of the components whose domains are measured, a comma
  *                          after each.
  * @param [in]  preload     Value of LD_PRELOAD; NULL: none.
+ * @param [in]  processes   Processes of the command on this node: the probe is told so, as
+ *                          by a launcher; 1: it is told nothing.
  * @param [out] probe       To be cleaned up.
  */
 void predreg_probe_run(const char *path, predreg_probe_mode_t mode,
                        char *const *libraries, const char *components,
-                       const char *preload, predreg_probe_t *probe);
+                       const char *preload, unsigned processes,
+                       predreg_probe_t *probe);
 
 /** Read the lines of a probe; the text is changed. */
 void predreg_probe_read(char *lines, predreg_probe_t *probe);

@@ -169,7 +169,7 @@ static void print_domain(const predreg_facts_t *facts,
     }
 }
 
-/* Print what UCX has registered for itself, by kind */
+/* Print what UCX has registered for itself, by kind, and what makes that less */
 static void print_pools(const predreg_probe_t *probe)
 {
     UCS_STRB(kinds, 256);
@@ -178,6 +178,9 @@ static void print_pools(const predreg_probe_t *probe)
         ucs_rcache_pred_pools_text(probe->pools, &kinds);
         printf(ROW "before the first message%s\n", "UCX's pools",
                ucs_string_buffer_cstr(&kinds));
+    }
+    if (probe->lean[0] != '\0') {
+        printf(ROW "%s\n", "lean pools", probe->lean);
     }
 }
 
@@ -368,6 +371,7 @@ static void put_host(ucs_json_t *json, const predreg_facts_t *facts)
     put(json, "proto_enable", probe->protocols);
     put(json, "proto_enable_alone", probe->protocols_alone);
     put(json, "ucx_settings", probe->settings);
+    put(json, "pool_settings", probe->lean);
     ucs_json_printf(json, "pool_regions", "%u", probe->num_pools);
     ucs_json_begin(json, "pools", '{');
     for (i = 0; i < UCS_RCACHE_PRED_POOL_LAST; ++i) {

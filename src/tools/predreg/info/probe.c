@@ -33,6 +33,9 @@
 
 #define MAX_ARGS     16
 
+/* The variable of Open MPI for the number of ranks on a node (core/job.c) */
+#define LOCAL_SIZE   "OMPI_COMM_WORLD_LOCAL_SIZE"
+
 
 char *predreg_probe_find(const char *folder)
 {
@@ -196,7 +199,7 @@ static void read_line(predreg_probe_t *probe, const char *line)
         void       (*read)(predreg_probe_t *probe, const char *rest);
     } words[] = {
         TEXT(stage), TEXT(error), TEXT(unknown), TEXT(events), TEXT(aside), TEXT(why),
-        TEXT(advice), TEXT(policy), TEXT(settings), TEXT(fork),
+        TEXT(advice), TEXT(policy), TEXT(settings), TEXT(lean), TEXT(fork),
         {"library", 0, 0, read_library},
         {"version", 0, 0, read_version},
         FLAG(known, is_known),
@@ -244,8 +247,10 @@ void predreg_probe_read(char *lines, predreg_probe_t *probe)
 
 void predreg_probe_run(const char *path, predreg_probe_mode_t mode,
                        char *const *libraries, const char *components,
-                       const char *preload, predreg_probe_t *probe)
+                       const char *preload, unsigned processes,
+                       predreg_probe_t *probe)
 {
+    char ranks[16];
     static const char *const modes[] = {
         [PREDREG_PROBE_LOOK]  = "look",
         [PREDREG_PROBE_START] = "start",
@@ -262,6 +267,7 @@ void predreg_probe_run(const char *path, predreg_probe_mode_t mode,
          * settings must not hide them or send them to a file */
         {"UCX_LOG_LEVEL", "warn"},
         {"UCX_LOG_FILE", NULL},
+        {LOCAL_SIZE, (processes > 1) ? ranks : getenv(LOCAL_SIZE)},
         {(mode == PREDREG_PROBE_SMALL) ? PREDREG_KNOB_EAGER : NULL, "y"},
         {NULL}
     };
@@ -277,6 +283,7 @@ void predreg_probe_run(const char *path, predreg_probe_mode_t mode,
         argv[i + 4] = libraries[i];
     }
 
+    snprintf(ranks, sizeof(ranks), "%u", processes);
     memset(probe, 0, sizeof(*probe));
     probe->pinned = -1;
     predreg_child_run(&params, &child);

@@ -82,6 +82,10 @@ typedef struct uct_predreg_hooks {
     void         (*md_config)(uct_component_h component,
                               uct_md_config_t *config);
 
+    /** A configuration of a transport was read. */
+    void         (*iface_config)(const char *transport,
+                                 uct_iface_config_t *config);
+
     /** UCX has allocated memory in this thread, and may register it next. @a name: what
      *  UCX calls the memory's owner, such as a pool. */
     void         (*allocated)(const void *address, const char *name);

@@ -38,6 +38,12 @@ static const char *windows_names[] = {
     [UCT_PREDREG_WINDOWS_LAST]     = NULL
 };
 
+static const char *pools_names[] = {
+    [UCT_PREDREG_POOLS_STOCK] = "stock",
+    [UCT_PREDREG_POOLS_LEAN]  = "lean",
+    [UCT_PREDREG_POOLS_LAST]  = NULL
+};
+
 static const char *arena_keys_names[] = {
     [UCT_PREDREG_ARENA_KEYS_SLAB] = "slab",
     [UCT_PREDREG_ARENA_KEYS_USE]  = "use",
@@ -190,6 +196,14 @@ const uct_predreg_knob_t uct_predreg_knob_table[] = {
      " firehose - what peers access, as libucp_firehose.so does, within FIREHOSE_M\n"
      "            and FIREHOSE_MAXVICTIM"),
      .names = windows_names},
+
+    {ROW(&uct_predreg_knob_name, "POOLS", "stock", pools,
+     "Memory that UCX registers for itself, for its transports RC, DC and UD:\n"
+     " stock - as much as UCX does, 57M a process and more\n"
+     " lean  - less: what messages are sent from grows in smaller steps, and the\n"
+     "         receive queues of RC and DC are shorter where a node has more than\n"
+     "         16 processes of the job. What the user has set of UCX stays"),
+     .names = pools_names},
 
     {ROW(&uct_predreg_knob_name, "SUMMARY", "n", summary,
      "What to print when the process exits:\n"

@@ -141,6 +141,13 @@ typedef enum {
 } uct_predreg_windows_t;
 
 
+typedef enum {
+    UCT_PREDREG_POOLS_STOCK,
+    UCT_PREDREG_POOLS_LEAN,
+    UCT_PREDREG_POOLS_LAST
+} uct_predreg_pools_t;
+
+
 typedef struct uct_predreg_knobs {
     unsigned policy;        /**< @ref ucs_rcache_pred_policy_t */
     ucs_config_names_array_t components; /**< Components of UCX with managed memory
@@ -181,6 +188,7 @@ typedef struct uct_predreg_knobs {
                                  core only checks and shows the values */
     size_t   firehose_max_victim; /**< MAXVICTIM, bytes */
     unsigned windows;       /**< @ref uct_predreg_windows_t */
+    unsigned pools;         /**< @ref uct_predreg_pools_t */
     unsigned summary;       /**< @ref uct_predreg_summary_format_t */
     char     *summary_file; /**< Empty: standard error */
     char     *trace;        /**< Folder traces are written to; empty: none */

@@ -46,6 +46,24 @@ uct_md_config_read(uct_component_h component, const char *env_prefix,
 }
 
 PREDREG_EXPORT ucs_status_t
+uct_md_iface_config_read(uct_md_h md, const char *tl_name, const char *env_prefix,
+                         const char *filename, uct_iface_config_t **config_p)
+{
+    unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
+    const uct_predreg_hooks_t *hooks = predreg_hooks(ucx);
+    ucs_status_t status;
+
+    status = PREDREG_REAL(ucx, uct_md_iface_config_read)(md, tl_name, env_prefix,
+                                                         filename, config_p);
+    /* Without a name the configuration is one of connections by socket addresses */
+    if ((status == UCS_OK) && (hooks != NULL) && (tl_name != NULL)) {
+        hooks->iface_config(tl_name, *config_p);
+    }
+
+    return status;
+}
+
+PREDREG_EXPORT ucs_status_t
 uct_md_open(uct_component_h component, const char *md_name,
             const uct_md_config_t *config, uct_md_h *md_p)
 {

@@ -97,6 +97,8 @@ void uct_predreg_aside_tell(uct_predreg_aside_t reason, const char *message,
  *   managed DOMAIN    a memory domain that is open and managed, or watched under
  *                     leave-pinned; once for each
  *   settings TEXT     what was taken over from UCX's own caches
+ *   lean TEXT         the processes on the node, and what became of the settings for
+ *                     UCX's own pools
  *   pool KIND BYTES   the most that UCX's own pools of a kind (ucs_rcache_pred_pool_t)
  *                     had registered at a time
  *   pools NUMBER      the most registrations of UCX's own pools at a time

@@ -102,7 +102,7 @@ uct_predreg_ucp_params_t fake_params;
     _f(ucp_atomic_add64) _f(ucp_atomic_fadd32) _f(ucp_atomic_fadd64) \
     _f(ucp_atomic_swap32) _f(ucp_atomic_swap64) _f(ucp_atomic_cswap32) \
     _f(ucp_atomic_cswap64) _f(ucp_cleanup) _f(ucp_worker_create) \
-    _f(ucp_worker_arm) _f(uct_md_config_read) _f(uct_md_open) \
+    _f(ucp_worker_arm) _f(uct_md_config_read) _f(uct_md_iface_config_read) _f(uct_md_open) \
     _f(uct_md_close) _f(uct_md_query) _f(uct_md_query_v2) _f(uct_iface_open) \
     _f(uct_md_mem_reg) _f(uct_md_mem_reg_v2) _f(uct_md_mem_dereg) \
     _f(uct_md_mem_dereg_v2) _f(uct_md_mkey_pack) _f(uct_md_mkey_pack_v2) \

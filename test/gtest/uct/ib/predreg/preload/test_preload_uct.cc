@@ -26,6 +26,9 @@ protected:
         m_hooks.md_config    = [](uct_component_h, uct_md_config_t*) {
             told("md_config");
         };
+        m_hooks.iface_config = [](const char *transport, uct_iface_config_t*) {
+            told(transport);
+        };
         m_hooks.allocated    = [](const void*, const char *name) {
             told(std::string("allocated ") + name);
         };
@@ -97,6 +100,7 @@ protected:
         uct_md_config_t *config;
         uct_md_attr_t attr;
         uct_md_attr_v2_t attr_v2 = {};
+        uct_iface_config_t *iface_config;
         uct_iface_h iface;
         uct_md_h md;
 
@@ -104,6 +108,8 @@ protected:
         uct_md_open(nullptr, "mlx", config, &md);
         uct_md_query(md, &attr);
         uct_md_query_v2(md, &attr_v2);
+        uct_md_iface_config_read(md, "rc", nullptr, nullptr, &iface_config);
+        uct_md_iface_config_read(md, nullptr, nullptr, nullptr, &iface_config);
         return uct_iface_open(md, nullptr, nullptr, nullptr, &iface);
     }
 
@@ -125,15 +131,15 @@ test_preload_uct *test_preload_uct::s_self;
 
 TEST_F(test_preload_uct, the_core_is_told_of_what_was_opened) {
     EXPECT_EQ(UCS_OK, call_all_openers());
-    EXPECT_EQ("md_config mlx md_query md_query_v2 iface_opened ", m_told);
-    EXPECT_EQ(5u, fake_call.count);
+    EXPECT_EQ("md_config mlx md_query md_query_v2 rc iface_opened ", m_told);
+    EXPECT_EQ(7u, fake_call.count);
 }
 
 TEST_F(test_preload_uct, it_is_not_told_of_what_failed) {
     fake_result = UCS_ERR_IO_ERROR;
     EXPECT_EQ(UCS_ERR_IO_ERROR, call_all_openers());
     EXPECT_EQ("", m_told);
-    EXPECT_EQ(5u, fake_call.count);
+    EXPECT_EQ(7u, fake_call.count);
 }
 
 TEST_F(test_preload_uct, a_domain_is_closed_after_the_core_was_told) {
@@ -364,5 +370,5 @@ TEST_F(test_preload_uct, without_the_core_all_goes_to_ucx) {
     uct_md_mkey_pack_v2(nullptr, m_memh, 0, 0, 0, 0);
     uct_md_close(nullptr);
     EXPECT_EQ("", m_told);
-    EXPECT_EQ(12u, fake_call.count);
+    EXPECT_EQ(14u, fake_call.count);
 }
