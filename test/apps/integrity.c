@@ -240,7 +240,7 @@ static void integrity_parse(int argc, char **argv, integrity_opts_t *opts)
 
 int main(int argc, char **argv)
 {
-    integrity_opts_t opts   = {1, 100, 2 * 1024 * 1024};
+    integrity_opts_t opts   = {.seed = 1, .ops = 100, .max = 2 * 1024 * 1024};
     integrity_stats_t sum   = {0}, total;
     int i, j, count, rank, size, provided;
     integrity_ctx_t *ctxs;
