@@ -18,7 +18,6 @@
 /* How often to look whether memory is short, ns */
 #define LOOK_INTERVAL 250000000
 
-
 /* Each look forgets this part, 1/8, of what registrations have waited, and of their pages. So
  * many pages without a wait count besides, so that nothing is expected to wait for long
  * after the last registration */
