@@ -347,11 +347,15 @@ static uint64_t read_of(const ucs_rcache_pred_cgroup_memory_t *group, const char
 int ucs_rcache_pred_cgroup_is_full(const ucs_rcache_pred_cgroup_memory_t *group)
 {
     const version_t *version = &memory_versions[2 - group->version];
-    uint64_t limit           = limit_of("", &(version_t){
-        .folder = group->folder, .limits = {version->limits[0], version->limits[1]}
-    }, "");
     uint64_t used            = read_of(group, version->used);
+    uint64_t limit           = UINT64_MAX;
+    const char *const *name;
+    uint64_t value;
 
+    for (name = version->limits; *name != NULL; ++name) {
+        value = read_of(group, *name);
+        limit = ucs_min(limit, value);
+    }
     return (limit < NO_LIMIT) && (used != UINT64_MAX) &&
            (used >= limit - (limit / FULL_SHARE));
 }

@@ -286,18 +286,9 @@ static ucs_status_t claim_register(const pred_use_t *use, pred_handle_t *handle,
 static void note_lost(const pred_use_t *use, ucs_rcache_pred_time_t elapsed)
 {
     ucs_rcache_pred_t *pred = use->domain->pred;
-    ucs_rcache_pred_time_t usual;
 
     if (!use->again) {
         return;
-    }
-
-    if (ucs_relaxed_load(&pred->shortage.is_short)) {
-        /* Waits for pages that were in swap count in shortage.read_back */
-        usual   = ucs_rcache_pred_cost_estimate(
-                          &use->domain->reg_cost,
-                          pred_pages(pred, &use->region->extent.range));
-        elapsed = ucs_min(elapsed, usual);
     }
 
     if (use->region->extent.evicted) {

@@ -76,7 +76,8 @@ static ucs_rcache_pred_time_t stand_by(ucs_rcache_pred_t *pred)
     if (atomic_load(&pred->handshake.mode) == UCS_RCACHE_PRED_MODE_THREAD) {
         return now;
     }
-    return (pred->params.node != NULL) ? ucs_min(next, now + ANSWER_INTERVAL) : next;
+    return (pred->params.node != NULL) ?
+           ucs_min(next, pred_now(pred) + ANSWER_INTERVAL) : next;
 }
 
 ucs_rcache_pred_time_t ucs_rcache_pred_poll(ucs_rcache_pred_t *pred)

@@ -108,7 +108,7 @@ void pred_seat_note_late(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t late)
 }
 
 /* Whether the helper thread shares its processor with others, going by its late sleeps,
- * whatever the seat has said; which it may while memory is short. Not asked without seats: the thread would lose the work
+ * whatever the seat has said. The thread may do so while memory is short. Not asked without seats: the thread would lose the work
  * here, and nothing would give the work back */
 static int is_displaced(ucs_rcache_pred_t *pred)
 {

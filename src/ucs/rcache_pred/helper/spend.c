@@ -197,6 +197,10 @@ void pred_spend_round_begin(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
     if (goes_on(pred, now)) {
         rounds->quiet_until = now;
     }
+    if (pred->shortage.state.is_short) {
+        /* Uses may have waited for swap for seconds: not to be paid for years */
+        lost = ucs_min(lost, ucs_rcache_pred_budget_most(&rounds->budget));
+    }
     ucs_rcache_pred_budget_spend(&rounds->budget, lost);
 }
 

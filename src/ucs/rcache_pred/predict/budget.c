@@ -132,6 +132,12 @@ void ucs_rcache_pred_budget_spend(ucs_rcache_pred_budget_t *budget, double cost)
     budget->left  -= is_unbounded(budget) ? 0 : cost;
 }
 
+double ucs_rcache_pred_budget_most(const ucs_rcache_pred_budget_t *budget)
+{
+    return is_unbounded(budget) ? INFINITY :
+           ucs_max(budget->left + capacity(budget), 0.);
+}
+
 void ucs_rcache_pred_budget_return(ucs_rcache_pred_budget_t *budget,
                                    double deposit)
 {

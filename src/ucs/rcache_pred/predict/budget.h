@@ -98,6 +98,10 @@ int ucs_rcache_pred_budget_may_spend(const ucs_rcache_pred_budget_t *budget);
 void ucs_rcache_pred_budget_spend(ucs_rcache_pred_budget_t *budget,
                                   double cost);
 
+/** @return the most that may be taken out of the account, ns, so that what flows in within a
+ *          second pays the debt; INFINITY if there is no bound. */
+double ucs_rcache_pred_budget_most(const ucs_rcache_pred_budget_t *budget);
+
 /** A use has come for which a deposit was set aside, ns: put the part that has
  *  not flowed back yet into the account. The caller spends the cost of the use
  *  itself. */
