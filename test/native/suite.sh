@@ -1541,7 +1541,7 @@ run "integrity, 2 ranks of 4 threads" job 2 "$apps/integrity" --threads 4
 run "integrity, one-sided" one_sided job 2 "$apps/integrity" --seed 13
 run "integrity, one-sided, emulated" job 2 "$apps/integrity" --flush-each --seed 13
 run "a flush of an endpoint waits for an emulated get" \
-    $rig -- env UCX_TLS=posix,self LD_PRELOAD="$preload" "$apps/workerflush"
+    $rig -- env UCX_TLS=posix,self LD_PRELOAD="$preload" $mpi_options "$apps/workerflush"
 run "integrity, progress does the helper's work" \
     with HELPER=progress job 2 "$apps/integrity" $messages --seed 2
 run "integrity, recorded" \

@@ -50,6 +50,16 @@
         } \
     } while (0)
 
+/** Subtract 1 from a variable, unless it is 0. */
+#define ucs_relaxed_lower(_ptr) \
+    do { \
+        __auto_type lowered_from = ucs_relaxed_load(_ptr); \
+        \
+        while ((lowered_from > 0) && \
+               !ucs_relaxed_cas(_ptr, &lowered_from, lowered_from - 1)) { \
+        } \
+    } while (0)
+
 /** Set a variable to @a _new if it has the value *_old_p; else store its present value
  *  in *_old_p. @return whether the variable was set. */
 #define ucs_relaxed_cas(_ptr, _old_p, _new) \

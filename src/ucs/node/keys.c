@@ -42,6 +42,12 @@ static unsigned sum_keys(const ucs_rcache_pred_node_t *node, unsigned device,
     return procs;
 }
 
+static void forget(pred_node_device_t *entry)
+{
+    ucs_rcache_pred_limit_forget(&entry->limit);
+    ucs_relaxed_store(&entry->told, 0);
+}
+
 /* Use an entry of the table, if the entry is that of the device or if no process uses the
  * entry. Two processes that rename an entry at the same time, for two devices, may get one
  * entry and keep to one limit, which does no harm: the limit is advice. @return whether this
@@ -54,6 +60,9 @@ static int enter(ucs_rcache_pred_node_t *node, unsigned device, uint64_t name)
     own = atomic_fetch_or(&node->slot->devices, UCS_BIT(device));
     old = atomic_load(&entry->name);
     if (old == name) {
+        if (!(own & UCS_BIT(device)) && (sum_keys(node, device, &keys) == 1)) {
+            forget(entry); /* An earlier job of the same name has ended */
+        }
         return 1;
     }
 
@@ -63,8 +72,7 @@ static int enter(ucs_rcache_pred_node_t *node, unsigned device, uint64_t name)
 
     if (((old == 0) || (sum_keys(node, device, &keys) == 1)) &&
         atomic_compare_exchange_strong(&entry->name, &old, name)) {
-        ucs_rcache_pred_limit_forget(&entry->limit);
-        ucs_relaxed_store(&entry->told, 0);
+        forget(entry);
         return 1;
     }
 
@@ -119,7 +127,7 @@ void ucs_rcache_pred_node_key_taken(ucs_rcache_pred_node_t *node, unsigned devic
 
 void ucs_rcache_pred_node_key_given(ucs_rcache_pred_node_t *node, unsigned device)
 {
-    ucs_relaxed_sub(&node->slot->keys[device], 1);
+    ucs_relaxed_lower(&node->slot->keys[device]);
 }
 
 int ucs_rcache_pred_node_has_key(const ucs_rcache_pred_node_t *node, unsigned device)

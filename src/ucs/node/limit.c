@@ -72,6 +72,12 @@ int ucs_rcache_pred_limit_refused(ucs_rcache_pred_limit_t *limit, uint64_t keys,
     return old == 0;
 }
 
+/* Of so many keys, how many the processes may have; 0 keys: any number */
+static uint64_t leave_free(uint64_t keys)
+{
+    return (keys == 0) ? UINT64_MAX : (keys - (keys / FREE_PART));
+}
+
 void ucs_rcache_pred_limit_lack(ucs_rcache_pred_limit_t *limit, uint64_t now)
 {
     uint64_t next  = ucs_relaxed_load(&limit->next_rise);
@@ -83,8 +89,10 @@ void ucs_rcache_pred_limit_lack(ucs_rcache_pred_limit_t *limit, uint64_t now)
     }
 
     ucs_relaxed_store(&limit->pause, pause);
-    raise_keys(&limit->keys);
-    raise_keys(&limit->known);
+    /* The one that the processes have reached: the other one would rise without end */
+    raise_keys((leave_free(ucs_relaxed_load(&limit->keys)) <=
+                leave_free(ucs_relaxed_load(&limit->known))) ?
+               &limit->keys : &limit->known);
 }
 
 void ucs_rcache_pred_limit_forget(ucs_rcache_pred_limit_t *limit)
@@ -109,12 +117,6 @@ void ucs_rcache_pred_limit_know(ucs_rcache_pred_limit_t *limit, uint64_t keys,
 void ucs_rcache_pred_limit_fix(ucs_rcache_pred_limit_t *limit, uint64_t keys)
 {
     ucs_relaxed_store(&limit->fixed, keys);
-}
-
-/* Of so many keys, how many the processes may have; 0 keys: any number */
-static uint64_t leave_free(uint64_t keys)
-{
-    return (keys == 0) ? UINT64_MAX : (keys - (keys / FREE_PART));
 }
 
 uint64_t ucs_rcache_pred_limit_get(const ucs_rcache_pred_limit_t *limit)

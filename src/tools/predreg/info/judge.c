@@ -380,7 +380,7 @@ static void judge_registrations(const predreg_facts_t *facts,
     }
 
     if (host->max_objects > 0) {
-        add(problems, 0, "raise rdma.max of the group; the library keeps below it",
+        add(problems, 0, "raise rdma.max of the group: the library keeps below it",
             "the processes of the control group together may have "
             "%lu registrations, queues and other objects of an RDMA device",
             host->max_objects);

@@ -71,10 +71,14 @@ int pred_bound_fits(const ucs_rcache_pred_t *pred,
                       pred->stats.regions_now, room->regions);
 }
 
+/* So many keys of a device the cache takes in any case: memory that is not the cache's, such
+ * as windows, may have all others, and each use would give up the region of the last one */
+#define LEAST_KEYS 16
+
 /* Whether the processes of the job may take one more key of the device */
 static int has_key(const ucs_rcache_pred_domain_t *domain)
 {
-    return !pred_counts_keys(domain) ||
+    return !pred_counts_keys(domain) || (domain->regions_now < LEAST_KEYS) ||
            ucs_rcache_pred_node_has_key(domain->limits.node, domain->limits.device);
 }
 

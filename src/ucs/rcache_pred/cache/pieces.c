@@ -135,8 +135,8 @@ void ucs_rcache_pred_end_in_pieces(ucs_rcache_pred_pieces_t *pieces)
 }
 
 /*
- * Start an attempt to register a piece, and count the piece. If the attempt fails,
- * piece_fail() takes the piece out of the count.
+ * Start an attempt to register a piece. Attempts of other threads do not count as pieces:
+ * two threads whose memory the system refuses for good would wait for each other for ever.
  *
  * @return whether there are other pieces now. If there are, and the system refuses this
  *         piece, the caller shall try again later: the memory of the other pieces may
@@ -151,7 +151,6 @@ static int piece_start(ucs_rcache_pred_pieces_t *pieces)
     /* The bound may have been lowered since the use began */
     pieces->piece = ucs_min(pieces->piece, piece_max(pred));
     others        = (pred->bound.pieces_now > 0);
-    ++pred->bound.pieces_now;
     pred_unlock(pred);
     return others;
 }
@@ -166,7 +165,6 @@ static ucs_status_t piece_fail(ucs_rcache_pred_pieces_t *pieces, int others,
 
     pieces->unfit = pred_is_unfit(status);
     pred_lock(pred);
-    --pred->bound.pieces_now;
     pred->stats.reg_failures   += pieces->unfit;
     pred->stats.refused        += (status == UCS_ERR_NO_MEMORY) ||
                                   (status == UCS_ERR_NO_RESOURCE);
@@ -212,6 +210,7 @@ piece_register(ucs_rcache_pred_pieces_t *pieces, unsigned flags,
     pred_lock(pred);
     pred->stats.time_critical += pred_elapsed(begin, end);
     pred->stats.pieces        += (status == UCS_OK);
+    pred->bound.pieces_now    += (status == UCS_OK);
     pred_unlock(pred);
     return status;
 }

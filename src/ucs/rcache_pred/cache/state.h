@@ -74,8 +74,8 @@ typedef struct pred_bound {
                                     without the lock only wants to know whether
                                     to ask for room again */
     unsigned ahead_now;    /**< Regions that the helper is registering now */
-    unsigned pieces_now;   /**< Pieces that are registered, are about to be, or
-                                are not yet deregistered */
+    unsigned pieces_now;   /**< Pieces that are registered, or are not yet
+                                deregistered */
     uint64_t taken_bytes;  /**< Bytes of the registrations that uses have made
                                 since the helper last read this number, see
                                 helper/ahead.c */

@@ -96,6 +96,7 @@ ucs_status_t uct_predreg_copy_put(uct_predreg_iface_t *iface,
                                   uct_rkey_t rkey, uct_completion_t *comp)
 {
     copy_part_t part;
+    ucs_status_t status;
     ssize_t packed;
 
     copy_resume(copy, 'p', ep, iov, remote_addr, rkey, comp);
@@ -116,8 +117,14 @@ ucs_status_t uct_predreg_copy_put(uct_predreg_iface_t *iface,
         copy->done += part.length;
     }
 
-    copy_is_over(copy);
-    return UCS_OK;
+    /* The data is under way. The put ends when the data is there, as a put without a copy:
+     * UCP may tell the peer that it is there through another endpoint (rendezvous by put of
+     * UCX 1.13 to 1.15 with several rails) */
+    status = iface->ops.ep_flush(ep, 0, comp);
+    if (status != UCS_ERR_NO_RESOURCE) {
+        copy_is_over(copy);
+    }
+    return status;
 }
 
 /* The last fragment has arrived, and all fragments were posted or UCP has cancelled the

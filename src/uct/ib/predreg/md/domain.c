@@ -290,11 +290,12 @@ static void count_key(const uct_predreg_domain_t *domain)
     }
 }
 
-/* Count a deregistration in a managed domain */
+/* Count a deregistration in a managed domain. UCP ends the use of memory of another process
+ * (uct_md_mem_attach()) as a registration, which nobody has counted: not below 0 */
 static void uncount_key(const uct_predreg_domain_t *domain)
 {
     if (domain->cache != NULL) {
-        ucs_relaxed_sub(&domain->core->keys_now, 1);
+        ucs_relaxed_lower(&domain->core->keys_now);
     }
 
     if (domain->node != NULL) {

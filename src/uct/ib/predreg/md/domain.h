@@ -74,7 +74,8 @@ struct uct_predreg_domain {
      *  Relaxed, and written under core.lock. */
     _Atomic(uct_md_h)        inherited;
 
-    /* These ten fields are constant while the domain is in the table */
+    /* These ten fields are constant while the domain is in the table, but that a forked child
+     * clears node */
     uct_md_h                 md;     /**< UCT's handle */
     uct_predreg_core_t       *core;  /**< State of the process */
     char                     name[64]; /**< Its name; a longer one is cut off */

@@ -358,7 +358,7 @@ TEST_F(test_info_judge, limits_of_the_system) {
 
     m_facts.host.max_objects = 2000;
     expect_note("may have 2000 registrations, queues and other objects",
-                "UCX_RCACHE_PRED_KEYS");
+                "raise rdma.max");
     m_facts.host.max_objects = 0;
 
     m_facts.host.no_pressure = 1;

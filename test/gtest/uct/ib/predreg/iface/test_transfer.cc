@@ -677,6 +677,35 @@ TEST_F(test_transfer_unfit, it_goes_on_where_the_send_queue_was_full)
     EXPECT_EQ(m_memory, m_fake.peer);
 }
 
+/* UCP may tell the peer through another endpoint that the data is there */
+TEST_F(test_transfer_unfit, put_ends_when_its_data_is_there)
+{
+    pieces_handle handle(domain(), m_memory.data(), LENGTH);
+    uct_completion_t *flushed;
+
+    lose();
+    m_fake.flush_status = UCS_ERR_NO_RESOURCE;
+    EXPECT_EQ(UCS_INPROGRESS,
+              m_fake.put(handle.memh(), m_memory.data(), LENGTH, m_req));
+    m_fake.run();
+    EXPECT_TRUE(m_fake.flushes.empty());
+    size_t posted = m_fake.posted.size();
+
+    m_fake.flush_status = UCS_INPROGRESS;
+    m_fake.run();
+    EXPECT_EQ(posted, m_fake.posted.size()) << "no fragment is posted twice";
+    ASSERT_EQ(1u, m_fake.flushes.size());
+    EXPECT_EQ(0u, m_req.num_done);
+
+    flushed = m_fake.flushes.front().comp;
+    EXPECT_EQ(0, --flushed->count);
+    flushed->func(flushed);
+    m_fake.run();
+    EXPECT_EQ(1u, m_req.num_done);
+    EXPECT_EQ(UCS_OK, m_req.status());
+    EXPECT_EQ(m_memory, m_fake.peer);
+}
+
 /* Operations on the same memory that take turns do not give each other up */
 TEST_F(test_transfer_unfit, two_at_a_time_get_on)
 {
