@@ -38,8 +38,9 @@ static uint64_t read_objects(const char *group, size_t length, const char *name,
     /* A name of a device is no longer than 63 characters (Linux, IB_DEVICE_NAME_MAX), and
      * goes into a format */
     used = snprintf(format, sizeof(format), "%s hca_handle=%%*s hca_object=%%" SCNu64,
-                    device);
-    if ((path != NULL) && (used < (int)sizeof(format)) && !strchr(device, '%')) {
+                    (device == NULL) ? "%*s" : device);
+    if ((path != NULL) && (used < (int)sizeof(format)) &&
+        ((device == NULL) || !strchr(device, '%'))) {
         snprintf(path, size, "%.*s/%s", (int)length, group, name);
         (void)ucs_scan_file(path, format, &objects);
     }
@@ -48,7 +49,7 @@ static uint64_t read_objects(const char *group, size_t length, const char *name,
 }
 
 void ucs_rcache_pred_lack_objects(const char *group, const char *device,
-                                      ucs_rcache_pred_lack_t *lack)
+                                  ucs_rcache_pred_lack_t *lack)
 {
     uint64_t least = UINT64_MAX;
     uint64_t max, used, left;
@@ -72,7 +73,7 @@ void ucs_rcache_pred_lack_objects(const char *group, const char *device,
         used = (used == UINT64_MAX) ? 0 : used;
         left = (max > used) ? (max - used) : 0;
         if (left < least) {
-            least           = left;
+            least       = left;
             lack->used  = used;
             lack->max   = max;
             lack->group = length;
@@ -105,7 +106,7 @@ static int is_split_refused(void)
 }
 
 void ucs_rcache_pred_lack_count_mappings(const char *root,
-                                             ucs_rcache_pred_lack_t *lack)
+                                         ucs_rcache_pred_lack_t *lack)
 {
     size_t size = strlen(root) + MAX_NAME;
     char *path  = malloc(size);
@@ -149,7 +150,7 @@ static uint64_t read_pinned(const char *root)
 }
 
 void ucs_rcache_pred_lack_find(const ucs_rcache_pred_lack_query_t *query,
-                                   ucs_rcache_pred_lack_t *lack)
+                               ucs_rcache_pred_lack_t *lack)
 {
     if (query->max_locked != UINT64_MAX) {
         lack->used = read_pinned(query->root);

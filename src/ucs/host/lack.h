@@ -60,22 +60,23 @@ typedef struct ucs_rcache_pred_lack_query {
 /** Find out what was short for a registration that was refused just now. For mappings,
  *  used and max are not filled in, see @ref ucs_rcache_pred_lack_count_mappings. */
 void ucs_rcache_pred_lack_find(const ucs_rcache_pred_lack_query_t *query,
-                                   ucs_rcache_pred_lack_t *lack);
+                               ucs_rcache_pred_lack_t *lack);
 
 /**
  * Find how many objects of the device the processes of the group may have: registrations,
  * queues and others together. Of the group and those above it which have a limit, it is
  * the one with the least left (Linux, Documentation/admin-guide/cgroup-v2.rst, RDMA).
  *
- * @param [out] lack  Filled in but for kind. There may be no limit.
+ * @param [in]  device  NULL: the first device that has a limit.
+ * @param [out] lack    Filled in but for kind. There may be no limit.
  */
 void ucs_rcache_pred_lack_objects(const char *group, const char *device,
-                                      ucs_rcache_pred_lack_t *lack);
+                                  ucs_rcache_pred_lack_t *lack);
 
 /** Count the mappings of the process, and read how many it may have. Takes 50 ms where
  *  there are 65530. */
 void ucs_rcache_pred_lack_count_mappings(const char *root,
-                                             ucs_rcache_pred_lack_t *lack);
+                                         ucs_rcache_pred_lack_t *lack);
 
 END_C_DECLS
 

@@ -152,7 +152,7 @@ int ucs_rcache_pred_pressure_can_gain(const ucs_rcache_pred_pressure_t *pressure
     return (ucs_scan_file(file, "SwapFree: %" SCNu64, &left) == 1) && (left > 0);
 }
 
-uint64_t ucs_rcache_pred_pressure_faults(void)
+uint64_t ucs_rcache_pred_pressure_faults(void *unused)
 {
     struct rusage usage;
 

@@ -73,7 +73,7 @@ int ucs_rcache_pred_pressure_can_gain(const ucs_rcache_pred_pressure_t *pressure
 
 /** @return how many pages the calling thread has waited for so far that were not in memory.
  *          Any thread. */
-uint64_t ucs_rcache_pred_pressure_faults(void);
+uint64_t ucs_rcache_pred_pressure_faults(void *unused);
 
 END_C_DECLS
 

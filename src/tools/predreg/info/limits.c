@@ -9,6 +9,7 @@
 #include <tools/predreg/common/command.h>
 #include <ucs/base/number.h>
 #include <ucs/host/cgroup.h>
+#include <ucs/host/lack.h>
 #include <ucs/host/pressure.h>
 
 #include <stdio.h>
@@ -20,31 +21,16 @@
  * What the kernel allows a process besides locked memory: mappings, objects of RDMA, swap.
  */
 
-/* How many levels of control groups are looked at */
-#define MAX_LEVELS 16
-
-
-/* @return the limit of the nearest group that has one, from a line such as "mlx5_0
- * hca_handle=2 hca_object=2000"; 0: there is none, and the files have "max" in place of
- * the number */
+/* @return how many objects of an RDMA device the process's control groups allow; 0: any
+ * number */
 static unsigned long find_objects(const char *root)
 {
-    unsigned long objects = 0;
+    ucs_rcache_pred_lack_t lack;
     char group[PATH_MAX];
-    char *folder, *file;
-    unsigned i;
 
     ucs_rcache_pred_cgroup_find(root, "", group);
-    folder = predreg_format("%s", group);
-    for (i = 0; (i < MAX_LEVELS) && (objects == 0); ++i) {
-        file = predreg_format("%s/rdma.max", folder);
-        ucs_scan_file(file, "%*s hca_handle=%*s hca_object=%lu", &objects);
-        folder = predreg_append(folder, "/..");
-        free(file);
-    }
-
-    free(folder);
-    return objects;
+    ucs_rcache_pred_lack_objects(group, NULL, &lack);
+    return (lack.max == UINT64_MAX) ? 0 : lack.max;
 }
 
 void predreg_host_find_limits(const char *root, predreg_host_t *host)

@@ -155,10 +155,11 @@ void uct_predreg_seat(ucs_rcache_pred_thread_t *thread, uint64_t demand,
     ucs_rcache_pred_thread_pin(thread, &node_seat.cpus);
 }
 
-double uct_predreg_waits(uct_predreg_core_t *core, unsigned *procs_p)
+double uct_predreg_waits(void *arg, unsigned *procs_p)
 {
-    uint64_t begin = pressure.time;
-    double part    = ucs_rcache_pred_pressure_look(&pressure, ucs_monotonic_ns());
+    uct_predreg_core_t *core = arg;
+    uint64_t begin           = pressure.time;
+    double part              = ucs_rcache_pred_pressure_look(&pressure, ucs_monotonic_ns());
 
     *procs_p = ucs_max(num_procs, 1);
     if ((part == 0) || (num_procs == 0) || !ucs_rcache_pred_pressure_can_gain(&pressure)) {

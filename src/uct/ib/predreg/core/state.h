@@ -306,7 +306,7 @@ void uct_predreg_seat(ucs_rcache_pred_thread_t *thread, uint64_t demand,
 
 /** @return how long processes have waited for memory since the last call, as waits of
  *          ucs_rcache_pred_ops_t. The thread that does the helper's work calls it. */
-double uct_predreg_waits(uct_predreg_core_t *core, unsigned *procs_p);
+double uct_predreg_waits(void *arg, unsigned *procs_p);
 
 END_C_DECLS
 

@@ -429,16 +429,6 @@ core_seat(void *arg, uint64_t demand, ucs_rcache_pred_seat_t *seat)
     uct_predreg_seat(core->thread, demand, seat);
 }
 
-static double core_waits(void *arg, unsigned *procs_p)
-{
-    return uct_predreg_waits(arg, procs_p);
-}
-
-static uint64_t core_faults(void *arg)
-{
-    return ucs_rcache_pred_pressure_faults();
-}
-
 const ucs_rcache_pred_ops_t uct_predreg_pred_ops = {
     .now       = ucs_rcache_pred_thread_now,
     .wait      = core_wait,
@@ -449,8 +439,8 @@ const ucs_rcache_pred_ops_t uct_predreg_pred_ops = {
     .enter     = domain_enter,
     .leave     = domain_leave,
     .seat      = core_seat,
-    .waits     = core_waits,
-    .faults    = core_faults,
+    .waits     = uct_predreg_waits,
+    .faults    = ucs_rcache_pred_pressure_faults,
     .publish   = uct_predreg_publish,
 
     .may_lack_keys = domain_may_lack_keys
