@@ -12,7 +12,7 @@
 
 /* In this time, ns, the part makes up for 1 - 1/e of its difference from the waits: an
  * iteration or two of a program that computes for a second between its messages. With 5e9 the
- * program test/apps/pressure took 17 s in place of 11 to 16, see docs/benchmarks.md */
+ * program test/apps/pressure took 17 s in place of 10 to 13, see docs/benchmarks.md */
 #define FOLLOW_TIME 2e9
 
 /* Memory is short from the first part of the time on in which processes wait, and until they
