@@ -32,7 +32,7 @@ typedef struct {
     const char *limits[3];  /* Names of files of limits on memory, up to a NULL */
     const char *swap[2];    /* Names of the files of what a group has in swap, and of the
                                limit on that; version 1 counts memory in both */
-    const char *used;       /* Name of the file of the memory that a group has */
+    const char *used;       /* Name of the file that has the used memory of a group */
     const char *unified;    /* Where the groups of version 2 are beside these */
     const char *quota[3];   /* Names of the files of the quota, up to a NULL:
                                one file with time and period, us, or a file

@@ -19,7 +19,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Room for the name of a file below the folder of a group, or below root */
+/* The longest name of a file that is put behind the folder of a control group, or behind
+ * root, bytes with its 0 */
 #define MAX_NAME 64
 
 

@@ -29,7 +29,8 @@
 #define LITTLE_SHARE 10
 
 
-/* Find out how long processes have waited so far. @return 0 if the source does not tell */
+/* Read from the file of a source how long processes have waited for memory since the system
+ * started, ns. @return whether the file has such a number */
 static int read_waited(const ucs_rcache_pred_pressure_source_t *source, uint64_t *waited_p)
 {
     uint64_t count;

@@ -72,7 +72,8 @@ int ucs_rcache_pred_limit_refused(ucs_rcache_pred_limit_t *limit, uint64_t keys,
     return old == 0;
 }
 
-/* Of so many keys, how many the processes may have; 0 keys: any number */
+/* @return how many of the keys of a device the processes may have, so that 1/FREE_PART stays
+ * free for other jobs; UINT64_MAX if the number of keys is not known, which 0 says */
 static uint64_t leave_free(uint64_t keys)
 {
     return (keys == 0) ? UINT64_MAX : (keys - (keys / FREE_PART));

@@ -64,7 +64,7 @@ void ucs_rcache_pred_limit_fix(ucs_rcache_pred_limit_t *limit, uint64_t keys);
 void ucs_rcache_pred_limit_know(ucs_rcache_pred_limit_t *limit, uint64_t keys,
                                 uint64_t now);
 
-/** Forget what was learned, what the kernel said, and that the number was set. */
+/** Forget the learned number, the number of the kernel, and the number of the user. */
 void ucs_rcache_pred_limit_forget(ucs_rcache_pred_limit_t *limit);
 
 /** @return how many keys there may be at a time; UINT64_MAX if nobody knows. */

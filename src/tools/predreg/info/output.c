@@ -169,7 +169,7 @@ static void print_domain(const predreg_facts_t *facts,
     }
 }
 
-/* Print what UCX has registered for itself, by kind, and what makes that less */
+/* Print the bytes of UCX's own pools by kind, and the settings of POOLS=lean */
 static void print_pools(const predreg_probe_t *probe)
 {
     UCS_STRB(kinds, 256);

@@ -238,7 +238,8 @@ static ucs_status_t replay_rank(loader_t *loader, const ucs_rcache_trace_t *trac
     return status;
 }
 
-/* Keep the timeline of a rank that was added, if it is replayed later */
+/* After a rank was added to the job, keep the timeline of the rank if the replay of all ranks
+ * together needs the timeline; else free it */
 static void keep_timeline(loader_t *loader, ucs_status_t status,
                           predreg_timeline_t *timeline)
 {

@@ -245,7 +245,8 @@ void predreg_account_result(predreg_account_t *account, uint64_t duration)
     result->pinned_avg_bytes = predreg_sum_average(&result->pinned, duration);
 }
 
-/* @return how a result has a bound: 0 for none */
+/* @return what stands for a bound in the result of a replay: the bound, or 0 if there is no
+ * bound */
 static uint64_t bound(uint64_t max)
 {
     return (max == UINT64_MAX) ? 0 : max;

@@ -42,12 +42,13 @@ static void reconsider(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
     ucs_rcache_pred_timeq_set_all(&pred->rounds.awaited, now);
 }
 
-/* Memory has become short, or is not short any more */
+/* Begin or end to give memory up beyond the budget, after state.is_short has changed */
 static void change(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
 {
     int is_short = pred->shortage.state.is_short;
 
-    /* Relaxed: a registration that reads the old value is measured as before */
+    /* Relaxed: no other data depends on the value. A thread that still reads the old value
+     * counts or does not count waits of one more registration */
     ucs_relaxed_store(&pred->shortage.is_short, is_short);
     pred->seat.time = 0; /* The next seat says who does the work */
     if (is_short) {

@@ -147,9 +147,9 @@ struct uct_predreg_core {
                                                  by md/domain.c, in the thread that
                                                  registers */
     _Atomic(uint64_t)         keys_peak;     /**< Most of these at a time; likewise */
-    _Atomic(uint64_t)         pressure;      /**< How long processes have waited for
-                                                 memory that others could have given
-                                                 up, ns. Written by the thread that
+    _Atomic(uint64_t)         pressure;      /**< How long processes of full control
+                                                 groups have waited for memory, ns,
+                                                 relaxed. Written by the thread that
                                                  does the helper's work */
 };
 

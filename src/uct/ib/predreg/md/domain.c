@@ -115,7 +115,7 @@ static void inherit(uct_predreg_domain_t *domain, void *arg)
 {
     ucs_relaxed_store(&domain->inherited, domain->md);
     ucs_relaxed_store(&domain->key, NULL);
-    /* The keys, and the slot where they are counted, are the parent's */
+    /* The parent's slot counts the parent's registrations: the child counts none there */
     domain->node = NULL;
 }
 

@@ -149,7 +149,7 @@ static int is_users(const uct_predreg_real_t *real, const char *transport,
            !is_default(real, config, setting);
 }
 
-/* Change a setting. @return whether UCX has accepted the value */
+/* Give a setting of a transport the lean value. @return whether UCX has accepted the value */
 static int change(const uct_predreg_real_t *real, uct_iface_config_t *config,
                   const uct_predreg_lean_t *setting)
 {

@@ -17,7 +17,8 @@
  */
 
 
-/* Bytes of each kind now, and registrations of all kinds. Relaxed, as the counters of the
+/* Bytes of the pools of each kind now, bytes of all pools, and their registrations. Written
+ * by any thread that registers or deregisters a pool. Relaxed, as the counters of the
  * core, which have the most so far */
 static _Atomic(uint64_t) kinds_now[UCS_RCACHE_PRED_POOL_LAST];
 static _Atomic(uint64_t) bytes_now, regions_now;

@@ -84,7 +84,8 @@ int uct_predreg_may_lack_keys(const uct_predreg_domain_t *domain)
 static int is_first(const uct_predreg_domain_t *domain,
                     ucs_rcache_pred_lack_kind_t kind)
 {
-    static _Atomic(unsigned) told; /* Where the processes of a job do not know each other */
+    static _Atomic(unsigned) told; /* One bit a kind, for processes without a node; relaxed,
+                                      any thread that registers */
 
     return (domain->node != NULL) ?
            ucs_rcache_pred_node_tells_first(domain->node, domain->device, kind) :
@@ -108,7 +109,8 @@ static void append_held(const uct_predreg_domain_t *domain, ucs_string_buffer_t 
                               keys.procs, keys.all);
 }
 
-/* Say which limit of the kernel it was, what there is, and what to raise */
+/* Warn the user: name the limit of the kernel for which the device has refused memory, how
+ * much of the limit is used, and the setting to raise */
 static void tell(const uct_predreg_domain_t *domain, uint64_t bytes,
                  ucs_rcache_pred_lack_t *lack)
 {
