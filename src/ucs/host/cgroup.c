@@ -122,15 +122,22 @@ static int find_group(const char *root, const char *controller,
     return path != NULL;
 }
 
-/* Put a path together. A path that is too long is cut: there is no such file then */
-static void concatenate(char path[PATH_MAX], const char *first, const char *second,
-                        const char *third)
+/* @return whether a path is that of a group, or of a group below */
+static int is_within(const char *path, const char *group)
 {
-    size_t length = (path == first) ? strlen(path) :
-                    ucs_min((size_t)snprintf(path, PATH_MAX, "%s", first),
-                            (size_t)PATH_MAX - 1);
+    size_t length = strlen(group);
 
-    snprintf(path + length, PATH_MAX - length, "%s%s", second, third);
+    return !strncmp(path, group, length) &&
+           ((path[length] == '/') || (path[length] == '\0'));
+}
+
+/* Put a path together. A path that is too long becomes empty: there is no such file */
+static void concatenate(char path[PATH_MAX], const char *first, const char *second,
+                        const char *third, const char *fourth)
+{
+    if (snprintf(path, PATH_MAX, "%s%s%s%s", first, second, third, fourth) >= PATH_MAX) {
+        path[0] = '\0';
+    }
 }
 
 /* @return the limit in a file; UINT64_MAX if there is no file, or no number in
@@ -230,8 +237,7 @@ static void find_usage(const char *root, const version_t *version, const char *g
         strcpy(counted, group);
     } else if (!find_group(root, version->accounting, counted)) {
         return;
-    } else if (!strncmp(counted, group, length) &&
-               ((counted[length] == '/') || (counted[length] == '\0'))) {
+    } else if (is_within(counted, group)) {
         counted[length] = '\0';
     }
 
@@ -294,22 +300,17 @@ static void set_memory(const char *root, const version_t *version, const char *g
                        ucs_rcache_pred_cgroup_memory_t *memory)
 {
     const char *waiting = group;
-    size_t length       = strlen(group);
     char other[PATH_MAX];
 
-    if ((version->controller != NULL) && find_group(root, NULL, other)) {
-        /* The group of version 2 in which this process is, or the one above with the path
-         * of this group */
-        if (strncmp(other, group, length) ||
-            ((other[length] != '/') && (other[length] != '\0'))) {
-            waiting = other;
-        }
+    /* The group of version 2 in which this process is, unless that is this group, or below */
+    if ((version->controller != NULL) && find_group(root, NULL, other) &&
+        !is_within(other, group)) {
+        waiting = other;
     }
 
     memory->version = (version->controller == NULL) ? 2 : 1;
-    concatenate(memory->folder, root, version->folder, group);
-    concatenate(memory->waits, root, version->unified, waiting);
-    concatenate(memory->waits, memory->waits, "/memory.pressure", "");
+    concatenate(memory->folder, root, version->folder, group, "");
+    concatenate(memory->waits, root, version->unified, waiting, "/memory.pressure");
 }
 
 unsigned ucs_rcache_pred_cgroup_find_memory(const char *root,
@@ -340,7 +341,7 @@ static uint64_t read_of(const ucs_rcache_pred_cgroup_memory_t *group, const char
 {
     char file[PATH_MAX];
 
-    concatenate(file, group->folder, "/", name);
+    concatenate(file, group->folder, "/", name, "");
     return read_limit(file);
 }
 
