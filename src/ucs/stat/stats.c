@@ -81,7 +81,6 @@ const ucs_rcache_pred_counter_t ucs_rcache_pred_counters[] = {
     POOL("ud_send", UD_SEND),
     POOL("ucp", UCP),
     POOL("other", OTHER),
-    COUNTER("pool_regions", COUNT, pool_regions, 1, 1),
     COUNTER("kernel_pinned_bytes", BYTES, kernel_pinned, 1, 1),
     STAT(regs_critical, COUNT),
     STAT(regs_helper, COUNT),

@@ -62,7 +62,6 @@ typedef struct ucs_rcache_pred_snapshot {
                                                 registered by the pools */
     uint64_t                pool_kinds[UCS_RCACHE_PRED_POOL_LAST]; /**< Likewise, of
                                                                         each kind */
-    uint64_t                pool_regions;  /**< Likewise, registrations of all kinds */
     uint64_t                kernel_pinned; /**< Most bytes that the kernel has
                                                 counted as pinned, whenever its
                                                 count was read */

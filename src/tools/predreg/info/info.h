@@ -204,7 +204,6 @@ typedef struct {
     char     lean[PREDREG_PROBE_TEXT];    /**< Processes on the node, and what became of
                                                the settings for UCX's own pools */
     uint64_t pools[UCS_RCACHE_PRED_POOL_LAST]; /**< Bytes of UCX's own pools by kind */
-    unsigned num_pools;                   /**< Registrations of these pools */
     int      num_managed;                 /**< Managed domains */
     int      has_small;                   /**< Whether costs is set */
     ucs_reuse_costs_t costs;              /**< Costs of small sends with UCP */

@@ -174,8 +174,8 @@ static void print_pools(const predreg_probe_t *probe)
 {
     UCS_STRB(kinds, 256);
 
-    if (probe->num_pools > 0) {
-        ucs_rcache_pred_pools_text(probe->pools, &kinds);
+    ucs_rcache_pred_pools_text(probe->pools, &kinds);
+    if (ucs_string_buffer_length(&kinds) > 0) {
         printf(ROW "before the first message%s\n", "UCX's pools",
                ucs_string_buffer_cstr(&kinds));
     }
@@ -372,7 +372,6 @@ static void put_host(ucs_json_t *json, const predreg_facts_t *facts)
     put(json, "proto_enable_alone", probe->protocols_alone);
     put(json, "ucx_settings", probe->settings);
     put(json, "pool_settings", probe->lean);
-    ucs_json_printf(json, "pool_regions", "%u", probe->num_pools);
     ucs_json_begin(json, "pools", '{');
     for (i = 0; i < UCS_RCACHE_PRED_POOL_LAST; ++i) {
         ucs_json_uint(json, ucs_rcache_pred_pool_names[i], probe->pools[i]);

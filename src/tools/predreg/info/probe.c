@@ -172,11 +172,6 @@ static void read_pool(predreg_probe_t *probe, const char *rest)
     }
 }
 
-static void read_pools(predreg_probe_t *probe, const char *rest)
-{
-    probe->num_pools = strtoul(rest, NULL, 10);
-}
-
 static void read_small(predreg_probe_t *probe, const char *rest)
 {
     probe->has_small = ucs_reuse_costs_parse(rest, &probe->costs);
@@ -214,7 +209,6 @@ static void read_line(predreg_probe_t *probe, const char *line)
         FLAG(status, has_status),
         {"managed", 0, 0, read_managed},
         {"pool", 0, 0, read_pool},
-        {"pools", 0, 0, read_pools},
         {"small", 0, 0, read_small}
     };
     size_t length    = strcspn(line, " ");

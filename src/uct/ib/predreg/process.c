@@ -130,7 +130,6 @@ static void fork_child(void)
     for (i = 0; i < UCS_RCACHE_PRED_POOL_LAST; ++i) {
         atomic_init(&core->pool_kinds[i], 0);
     }
-    atomic_init(&core->pool_regions, 0);
     atomic_init(&core->kernel_pinned, 0);
     atomic_init(&core->keys_now, 0);
     atomic_init(&core->keys_peak, 0);

@@ -273,8 +273,6 @@ static void tell_pools(const uct_predreg_core_t *core, const listener_t *listene
         snprintf(text, sizeof(text), "%u %lu", i, ucs_relaxed_load(&core->pool_kinds[i]));
         listener->tell(listener->arg, "pool", text);
     }
-    snprintf(text, sizeof(text), "%lu", ucs_relaxed_load(&core->pool_regions));
-    listener->tell(listener->arg, "pools", text);
 }
 
 __attribute__((visibility("default"))) void

@@ -200,7 +200,6 @@ TEST_F(test_stats, unknown_is_null)
                                                {"pool_ud_send_bytes", 0},
                                                {"pool_ucp_bytes", 0},
                                                {"pool_other_bytes", 0},
-                                               {"pool_regions", 0},
                                                {"kernel_pinned_bytes", 0},
                                                {"eager_sends", 0},
                                                {"eager_hot", 0},

@@ -112,7 +112,6 @@ TEST_F(test_vfs, shows_what_is_known)
                                      "pool_rc_receive_bytes", "pool_rc_send_bytes",
                                      "pool_ud_receive_bytes", "pool_ud_send_bytes",
                                      "pool_ucp_bytes", "pool_other_bytes",
-                                     "pool_regions",
                                      "kernel_pinned_bytes", "eager_sends",
                                      "eager_hot", "eager_bytes_saved",
                                      "eager_buffers_hot", "firehose_requests",

@@ -137,10 +137,9 @@ struct uct_predreg_core {
                                                  pools had registered at a time;
                                                  under leave-pinned, the sum of
                                                  all pools. Written by
-                                                 md/pools.c, as the next two */
+                                                 md/pools.c, as the next one */
     _Atomic(uint64_t)         pool_kinds[UCS_RCACHE_PRED_POOL_LAST]; /**< Likewise, of
                                                                           each kind */
-    _Atomic(uint64_t)         pool_regions;  /**< Likewise, registrations */
     _Atomic(uint64_t)         kernel_pinned; /**< Largest VmPin seen, bytes */
     _Atomic(uint64_t)         keys_now;      /**< Registrations in managed domains
                                                  now, whoever asked for them. Written

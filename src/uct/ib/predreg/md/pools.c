@@ -17,11 +17,11 @@
  */
 
 
-/* Bytes of the pools of each kind now, bytes of all pools, and their registrations. Written
- * by any thread that registers or deregisters a pool. Relaxed, as the counters of the
+/* Bytes of the pools of each kind now, and of all pools. Written by any thread that
+ * registers or deregisters a pool. Relaxed, as the counters of the
  * core, which have the most so far */
 static _Atomic(uint64_t) kinds_now[UCS_RCACHE_PRED_POOL_LAST];
-static _Atomic(uint64_t) bytes_now, regions_now;
+static _Atomic(uint64_t) bytes_now;
 
 /* What this thread has allocated for UCX last, and the kind of pool by its name */
 static __thread struct {
@@ -73,18 +73,15 @@ void uct_predreg_pool_begin(uct_predreg_core_t *core, ucs_rcache_pred_pool_t kin
 {
     uint64_t of_kind = ucs_relaxed_add(&kinds_now[kind], length) + length;
     uint64_t bytes   = ucs_relaxed_add(&bytes_now, length) + length;
-    uint64_t regions = ucs_relaxed_add(&regions_now, 1) + 1;
 
     ucs_relaxed_raise(&core->pool_kinds[kind], of_kind);
     ucs_relaxed_raise(&core->pool_bytes, bytes);
-    ucs_relaxed_raise(&core->pool_regions, regions);
 }
 
 void uct_predreg_pool_end(ucs_rcache_pred_pool_t kind, size_t length)
 {
     ucs_relaxed_sub(&kinds_now[kind], length);
     ucs_relaxed_sub(&bytes_now, length);
-    ucs_relaxed_sub(&regions_now, 1);
 }
 
 void uct_predreg_pools_reset(void)
@@ -95,5 +92,4 @@ void uct_predreg_pools_reset(void)
         atomic_init(&kinds_now[i], 0);
     }
     atomic_init(&bytes_now, 0);
-    atomic_init(&regions_now, 0);
 }

@@ -40,7 +40,6 @@ void uct_predreg_snapshot(uct_predreg_core_t *core,
     snapshot->policy = uct_predreg_policy(core);
     /* Relaxed: the numbers guard no other data */
     snapshot->pool_bytes    = ucs_relaxed_load(&core->pool_bytes);
-    snapshot->pool_regions  = ucs_relaxed_load(&core->pool_regions);
     for (i = 0; i < UCS_RCACHE_PRED_POOL_LAST; ++i) {
         snapshot->pool_kinds[i] = ucs_relaxed_load(&core->pool_kinds[i]);
     }

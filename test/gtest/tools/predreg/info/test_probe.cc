@@ -57,7 +57,7 @@ TEST_F(test_info_probe, library) {
     read("domain tcp tcp 1 0\ndomain ib mlx5_0 1 1\nprotocols y\nstarted\nprotocols n\n"
          "status\naside EVENTS\nwhy there are none\nadvice unset it\n"
          "policy on-demand\nmanaged mlx5_0\nmanaged mlx5_1\nsettings A=1, B=2\n"
-         "lean 64 on this node: C=3\npool 0 4096\npool 99 1\npools 2\n");
+         "lean 64 on this node: C=3\npool 0 4096\npool 99 1\n");
     EXPECT_TRUE(m_probe.is_started);
     EXPECT_TRUE(m_probe.has_status);
     EXPECT_STREQ("y", m_probe.protocols_alone);
@@ -69,7 +69,6 @@ TEST_F(test_info_probe, library) {
     EXPECT_STREQ("A=1, B=2", m_probe.settings);
     EXPECT_STREQ("64 on this node: C=3", m_probe.lean);
     EXPECT_EQ(4096u, m_probe.pools[UCS_RCACHE_PRED_POOL_RC_RECEIVE]);
-    EXPECT_EQ(2u, m_probe.num_pools);
     EXPECT_EQ(2, m_probe.num_managed);
     EXPECT_FALSE(m_probe.domains[0].is_managed);
     EXPECT_TRUE(m_probe.domains[1].is_managed);
