@@ -106,8 +106,8 @@ for name in uses byte_seconds critical_path_seconds regs; do
         fail "$name of all ranks is not the sum"
 done
 
-# Under a bound of the node all ranks are played together: it holds for their sum, which a
-# row says, and the waits are those of all ranks
+# Under a bound of the node all ranks are played together: it holds for their sum, and the
+# waits are those of all ranks
 node=("$command" replay --json --per-rank --shared-processor --policy predict
       --set NODE_MAX_PINNED=2M "$work")
 "${node[@]}" > "$work/out.1"
@@ -117,10 +117,9 @@ awk '
         match($0, "\"" name "\":[0-9.]+")
         return substr($0, RSTART + length(name) + 3) + 0
     }
-    /"node_bound_bytes":2097152,"node_bound_regions":0/ { ++bounds }
     NR == 1 { peak = value("pinned_peak_bytes"); sum = value("critical_path_seconds") }
     NR > 1  { sum -= value("critical_path_seconds") }
-    END { exit !(NR == 4 && bounds == 4 && peak <= 2097152 && sum < 1e-6 && sum > -1e-6) }' \
+    END { exit !(NR == 4 && peak <= 2097152 && sum < 1e-6 && sum > -1e-6) }' \
     "$work/out.1" || fail "ranks of a node: $(cat "$work/out.1")"
 
 # What is printed for people says it as well

@@ -42,15 +42,10 @@ ucs_status_t predreg_replay_together(predreg_together_t *ranks, size_t num,
 {
     ucs_rcache_pred_node_t **nodes = predreg_alloc(num, sizeof(*nodes));
     ucs_status_t status;
-    size_t i;
 
     status = ucs_rcache_pred_node_simulate(bounds, num, nodes);
     if (status == UCS_OK) {
         play(ranks, num, nodes);
-        for (i = 0; i < num; ++i) {
-            predreg_replay_result_node(ranks[i].result, bounds->max_bytes,
-                                       bounds->max_regions);
-        }
         ucs_rcache_pred_node_simulate_end(nodes, num);
     }
     free(nodes);

@@ -96,10 +96,6 @@ static void print_json(const predreg_replay_result_t *result,
     ucs_json_uint(json, "ranks", num_ranks);
     JSON_UINT(result, bound_bytes);
     JSON_UINT(result, bound_regions);
-    if ((result->node_bytes > 0) || (result->node_regions > 0)) {
-        ucs_json_uint(json, "node_bound_bytes", result->node_bytes);
-        ucs_json_uint(json, "node_bound_regions", result->node_regions);
-    }
     predreg_replay_put_damage(json, damage);
     if (rank != ALL_RANKS) {
         ucs_json_uint(json, "rank", rank);

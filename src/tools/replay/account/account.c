@@ -259,13 +259,6 @@ void predreg_replay_result_bounds(predreg_replay_result_t *result, uint64_t max_
     result->bound_regions = bound(max_regions);
 }
 
-void predreg_replay_result_node(predreg_replay_result_t *result, uint64_t max_bytes,
-                                uint64_t max_regions)
-{
-    result->node_bytes   = bound(max_bytes);
-    result->node_regions = bound(max_regions);
-}
-
 void predreg_replay_result_cleanup(predreg_replay_result_t *result)
 {
     free(result->helper_ops);

@@ -81,9 +81,6 @@ typedef struct predreg_replay_result {
     uint64_t              bound_bytes;   /**< The bounds that the policy kept; 0: none.
                                               ARENA: bytes of the arena */
     uint64_t              bound_regions;
-    uint64_t              node_bytes;    /**< The bounds that all ranks kept together; 0:
-                                              none */
-    uint64_t              node_regions;
     predreg_sum_t         pinned;
     double                pinned_avg_bytes; /**< Average over the duration. CLAIRVOYANT
                                                  may register before time 0, and then
@@ -105,10 +102,6 @@ typedef struct predreg_replay_result {
 /** Note the bounds that a policy keeps; UINT64_MAX: there is none. */
 void predreg_replay_result_bounds(predreg_replay_result_t *result, uint64_t max_bytes,
                                   uint64_t max_regions);
-
-/** Note the bounds that the ranks of a node kept together. UINT64_MAX: none. */
-void predreg_replay_result_node(predreg_replay_result_t *result, uint64_t max_bytes,
-                                uint64_t max_regions);
 
 /** Free the arrays of a result. */
 void predreg_replay_result_cleanup(predreg_replay_result_t *result);

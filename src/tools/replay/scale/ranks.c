@@ -87,8 +87,6 @@ static void add_numbers(predreg_replay_result_t *sum,
     PREDREG_RESULT_NUMBERS(PREDREG_NUMBER_ADD)
     sum->bound_bytes   += more->bound_bytes;
     sum->bound_regions += more->bound_regions;
-    sum->node_bytes     = more->node_bytes;
-    sum->node_regions   = more->node_regions;
     sum->duration  = ucs_max(sum->duration, more->duration);
     for (i = 0; i < UCS_RCACHE_PRED_ERROR_CLASSES; ++i) {
         sum->prediction_errors[i] += more->prediction_errors[i];

@@ -135,8 +135,6 @@ TEST_F(test_together, one_rank)
         EXPECT_EQ(alone->hits, m_results[0].hits);
         EXPECT_EQ(alone->regs, m_results[0].regs);
         EXPECT_EQ(alone->pinned.peak_bytes, m_results[0].pinned.peak_bytes);
-        EXPECT_EQ(0u, m_results[0].node_bytes);
-        EXPECT_EQ(1000u, m_results[0].node_regions);
         predreg_replay_result_cleanup(&m_results[0]);
         m_results.clear();
     }
@@ -164,7 +162,6 @@ TEST_F(test_together, ranks_in_turns_under_half)
         EXPECT_GE(result.hits, alone->hits);
         EXPECT_LE(result.hits, result.uses * 4 / 5);
         EXPECT_LE(result.refused, result.uses / 20);
-        EXPECT_EQ(16 * MB, result.node_bytes);
     }
 }
 
