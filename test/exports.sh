@@ -59,7 +59,7 @@ expect "$dir/libuct_predreg.so" \
     uct_md_mem_free uct_md_mem_reg uct_md_mem_reg_v2 \
     uct_md_mkey_pack uct_md_mkey_pack_v2 uct_md_open uct_md_query \
     uct_md_query_v2 uct_mem_alloc uct_mem_free predreg_status
-expect "$dir/libuct_predreg_core.so" uct_predreg_core_init_15 uct_predreg_core_status
+expect "$dir/libuct_predreg_core.so" uct_predreg_core_init_16 uct_predreg_core_status
 expect "$dir/libucp_windows.so" ucp_windows_init_4
 expect "$firehose" \
     ucp_fh_atomic_op_nbx ucp_fh_connect ucp_fh_expose ucp_fh_finalize \

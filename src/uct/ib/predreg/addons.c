@@ -11,6 +11,7 @@
 #include <uct/ib/predreg/core/state.h>
 #include <uct/ib/predreg/eager/eager.h>
 #include <uct/ib/predreg/firehose/firehose.h>
+#include <uct/ib/predreg/lean/lean.h>
 #include <uct/ib/predreg/record/record.h>
 
 #include <ucs/debug/log_def.h>
@@ -62,5 +63,6 @@ const uct_predreg_addon_t *const uct_predreg_addons[] = {
     &uct_predreg_sends_addon,
 #endif
     &uct_predreg_record_addon,
+    &uct_predreg_lean_addon,
     NULL
 };

@@ -195,11 +195,6 @@ static void md_config(uct_component_h component, uct_md_config_t *config)
     uct_predreg_md_config(&uct_predreg_core, component, config);
 }
 
-static void iface_config(const char *transport, uct_iface_config_t *config)
-{
-    uct_predreg_iface_config(&uct_predreg_core, transport, config);
-}
-
 static void md_opened(uct_md_h md, const char *name, unsigned count)
 {
     uct_predreg_md_opened(&uct_predreg_core, md, name, count);
@@ -334,7 +329,6 @@ static int is_managed(uct_md_h md, const void *address, size_t length)
 const uct_predreg_hooks_t uct_predreg_hooks = {
     .ucp_config   = ucp_config,
     .md_config    = md_config,
-    .iface_config = iface_config,
     .allocated    = uct_predreg_pool_allocated,
     .md_opened    = md_opened,
     .md_closing   = md_closing,

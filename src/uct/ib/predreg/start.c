@@ -120,7 +120,7 @@ static ucs_status_t core_start(uct_predreg_core_t *core, ucs_status_t *events_p)
 }
 
 __attribute__((visibility("default"))) const uct_predreg_hooks_t *
-uct_predreg_core_init_15(const uct_predreg_real_t *real)
+uct_predreg_core_init_16(const uct_predreg_real_t *real)
 {
     static uct_predreg_hooks_t hooks;
     uct_predreg_core_t *core = &uct_predreg_core;
@@ -280,7 +280,6 @@ uct_predreg_core_status(uct_predreg_tell_t tell, void *arg)
 {
     uct_predreg_core_t *core = &uct_predreg_core;
     listener_t listener      = {tell, arg};
-    UCS_STRB(text, sizeof(core->told_lean) + 32);
 
     uct_predreg_aside_tell(atomic_load(&core->aside), core->why_aside, tell, arg);
     if (core->compat == NULL) {
@@ -291,11 +290,6 @@ uct_predreg_core_status(uct_predreg_tell_t tell, void *arg)
     uct_predreg_domains_for_each(tell_domain, &listener);
     if (core->told_settings[0] != '\0') {
         tell(arg, "settings", core->told_settings);
-    }
-    if (core->told_lean[0] != '\0') {
-        ucs_string_buffer_appendf(&text, "%u on this node: %s",
-                                  uct_predreg_job_local_size(), core->told_lean);
-        tell(arg, "lean", ucs_string_buffer_cstr(&text));
     }
     tell_pools(core, &listener);
     uct_predreg_addons_call(core, tell, tell, arg);

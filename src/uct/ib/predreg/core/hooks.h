@@ -35,7 +35,7 @@ BEGIN_C_DECLS
 /** The core's function for its start. The number at the end is raised when a structure
  *  that both libraries use changes: if one library does not find the other with its own
  *  number, the library says so, and steps aside. */
-#define UCT_PREDREG_CORE_INIT "uct_predreg_core_init_15"
+#define UCT_PREDREG_CORE_INIT "uct_predreg_core_init_16"
 
 /** The core's function for tools, see status/aside.h. */
 #define UCT_PREDREG_CORE_STATUS "uct_predreg_core_status"
@@ -82,7 +82,7 @@ typedef struct uct_predreg_hooks {
     void         (*md_config)(uct_component_h component,
                               uct_md_config_t *config);
 
-    /** A configuration of a transport was read. */
+    /** A configuration of a transport was read. NULL if nobody changes it. */
     void         (*iface_config)(const char *transport,
                                  uct_iface_config_t *config);
 

@@ -122,8 +122,6 @@ struct uct_predreg_core {
     unsigned                 num_settings;
     char                     told_settings[512]; /**< The settings without UCX's defaults,
                                                       as text */
-    char                     told_lean[512]; /**< What became of the settings for UCX's
-                                                  own pools, as text. Under the lock */
     unsigned                 num_opened; /**< Number of domains ever managed or watched by
                                               the process. Under the lock */
 

@@ -56,7 +56,8 @@ uct_md_iface_config_read(uct_md_h md, const char *tl_name, const char *env_prefi
     status = PREDREG_REAL(ucx, uct_md_iface_config_read)(md, tl_name, env_prefix,
                                                          filename, config_p);
     /* Without a name the configuration is one of connections by socket addresses */
-    if ((status == UCS_OK) && (hooks != NULL) && (tl_name != NULL)) {
+    if ((status == UCS_OK) && (hooks != NULL) && (tl_name != NULL) &&
+        (hooks->iface_config != NULL)) {
         hooks->iface_config(tl_name, *config_p);
     }
 

@@ -22,7 +22,7 @@ extern "C" {
 #include <common/c_access.h>
 
 const uct_predreg_hooks_t *
-uct_predreg_core_init_15(const uct_predreg_real_t *real);
+uct_predreg_core_init_16(const uct_predreg_real_t *real);
 }
 
 /* How the core starts, and what it does when the process exits. Each test does
@@ -58,7 +58,7 @@ protected:
     {
         child process([func]() -> int {
             uct_predreg_knobs_cleanup(&test_core_state()->knobs);
-            func(uct_predreg_core_init_15(&test_core_state()->real));
+            func(uct_predreg_core_init_16(&test_core_state()->real));
             EXPECT_EQ("", log_watch::take());
             exit(HasFailure());
         });
@@ -134,6 +134,7 @@ protected:
 
 TEST_F(test_core_start, a_cache_and_all_hooks) {
     knob("EAGER", "y");
+    knob("POOLS", "lean");
     run([](const uct_predreg_hooks_t *hooks) {
         ASSERT_NE(nullptr, hooks);
         EXPECT_NE(nullptr, test_core_state()->pred);
@@ -549,6 +550,7 @@ TEST_F(test_core_start, without_a_trace_sends_cost_nothing) {
 TEST_F(test_core_start, a_trace_beside_sends_that_are_looked_at) {
     knob("TRACE", m_folder + "/traces");
     knob("EAGER", "y");
+    knob("POOLS", "lean");
     run([](const uct_predreg_hooks_t *hooks) {
         ASSERT_NE(nullptr, hooks);
         for (size_t i = 0; i < sizeof(*hooks) / sizeof(void*); ++i) {

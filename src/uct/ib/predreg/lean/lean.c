@@ -4,8 +4,10 @@
  * See file LICENSE for terms.
  */
 
-#include "md.h"
+#include "lean.h"
 
+#include <uct/ib/predreg/core/addon.h>
+#include <uct/ib/predreg/core/hooks.h>
 #include <uct/ib/predreg/core/job.h>
 #include <uct/ib/predreg/core/state.h>
 
@@ -20,7 +22,7 @@
 /*
  * Makes UCX's own pools smaller (UCX_RCACHE_PRED_POOLS=lean). The configuration of a
  * transport is changed when UCX has read it, as are those of UCX's caches
- * (ucx_caches.c), and settings of the user stay as set.
+ * (../md/ucx_caches.c), and settings of the user stay as set.
  */
 
 /* Buffers of 8 KB in the receive queues of RC, or of DC, of all processes of a node, while
@@ -40,51 +42,55 @@
 #define SEND_GROWTH  128
 
 
+/* The core that the hook works for: a hook gets no state as an argument. Written when the
+ * core starts */
+static uct_predreg_core_t *core_of_hook;
+
+/* What became of the settings, as text. Under the lock of the core */
+static char told[512];
+
+
 static int begins_with(const char *text, const char *beginning)
 {
     return !strncmp(text, beginning, strlen(beginning));
 }
 
-/* The defaults are those of UCX 1.13 to 1.23 (ib_iface.c and rc_iface.c). The receive queue
- * of UD stays as long as it is: UD drops what finds it full, and no window of UD's keeps to
- * the queue's length */
+/* @return the length of the receive queue of a transport. That of UD stays as it is: UD
+ * drops what finds it full, and no window of UD's keeps to the queue's length */
+static unsigned queue_length(const char *transport, unsigned ranks)
+{
+    unsigned length = STOCK_QUEUE;
+
+    while (!begins_with(transport, "ud_") && (length > LEAST_QUEUE) &&
+           (length > NODE_BUFFERS / ranks)) {
+        length /= 2;
+    }
+    return length;
+}
+
+/* The defaults are those of UCX 1.13 to 1.23 (ib_iface.c and rc_iface.c) */
 unsigned uct_predreg_lean(const char *transport, unsigned ranks,
                           uct_predreg_lean_t settings[UCT_PREDREG_LEAN_MAX])
 {
-    int is_connected = begins_with(transport, "rc_") || begins_with(transport, "dc_");
-    unsigned num     = 0;
-    unsigned queue   = STOCK_QUEUE;
+    const unsigned queue = queue_length(transport, ranks);
+    const uct_predreg_lean_t all[UCT_PREDREG_LEAN_MAX] = {
+        {"RX_QUEUE_LEN", "IB_", STOCK_QUEUE - 1, queue - 1, 1},
+        {"FC_WND_SIZE", "RC_", STOCK_QUEUE / WINDOW_PART, queue / WINDOW_PART, 1},
+        {"TX_BUFS_GROW", "IB_", 1024, SEND_GROWTH, 0}
+    };
+    unsigned num = 0;
+    unsigned i;
 
-    if (!is_connected && !begins_with(transport, "ud_")) {
+    if (!begins_with(transport, "rc_") && !begins_with(transport, "dc_") &&
+        !begins_with(transport, "ud_")) {
         return 0;
     }
 
-    while ((queue > LEAST_QUEUE) && (queue > NODE_BUFFERS / ranks)) {
-        queue /= 2;
+    for (i = 0; i < UCT_PREDREG_LEAN_MAX; ++i) {
+        if (all[i].lean < all[i].stock) {
+            settings[num++] = all[i];
+        }
     }
-
-    if (is_connected && (queue < STOCK_QUEUE)) {
-        settings[num++] = (uct_predreg_lean_t){
-            .name          = "RX_QUEUE_LEN",
-            .table         = "IB_",
-            .stock         = STOCK_QUEUE - 1,
-            .lean          = queue - 1,
-            .is_of_receive = 1
-        };
-        settings[num++] = (uct_predreg_lean_t){
-            .name          = "FC_WND_SIZE",
-            .table         = "RC_",
-            .stock         = STOCK_QUEUE / WINDOW_PART,
-            .lean          = queue / WINDOW_PART,
-            .is_of_receive = 1
-        };
-    }
-    settings[num++] = (uct_predreg_lean_t){
-        .name  = "TX_BUFS_GROW",
-        .table = "IB_",
-        .stock = 1024,
-        .lean  = SEND_GROWTH
-    };
     return num;
 }
 
@@ -177,25 +183,25 @@ static void note(uct_predreg_core_t *core, const char *transport,
     }
 
     uct_predreg_core_lock(core);
-    length = strlen(core->told_lean);
-    if (strstr(core->told_lean, name) == NULL) {
-        snprintf(core->told_lean + length, sizeof(core->told_lean) - length, "%s%s",
+    length = strlen(told);
+    if (strstr(told, name) == NULL) {
+        snprintf(told + length, sizeof(told) - length, "%s%s",
                  (length == 0) ? "" : ", ", text);
     }
     uct_predreg_core_unlock(core);
 }
 
-void uct_predreg_iface_config(uct_predreg_core_t *core, const char *transport,
-                              uct_iface_config_t *config)
+/* Change a configuration of a transport that was just read, but for settings of the user */
+static void iface_config(const char *transport, uct_iface_config_t *config)
 {
+    uct_predreg_core_t *core       = core_of_hook;
     const uct_predreg_real_t *real = &core->real;
     uct_predreg_lean_t settings[UCT_PREDREG_LEAN_MAX];
     int keeps_receive = 0;
     unsigned i, num;
     int is_kept;
 
-    if ((core->knobs.pools != UCT_PREDREG_POOLS_LEAN) ||
-        ucs_relaxed_load(&core->aside)) {
+    if (ucs_relaxed_load(&core->aside)) {
         return;
     }
 
@@ -212,3 +218,29 @@ void uct_predreg_iface_config(uct_predreg_core_t *core, const char *transport,
              !is_kept && change(real, config, &settings[i]));
     }
 }
+
+static void
+start(uct_predreg_core_t *core, uct_predreg_hooks_t *hooks, ucs_status_t events)
+{
+    told[0] = '\0';
+    if (core->knobs.pools == UCT_PREDREG_POOLS_LEAN) {
+        core_of_hook        = core;
+        hooks->iface_config = iface_config;
+    }
+}
+
+static void tell_lean(uct_predreg_tell_t tell, void *arg)
+{
+    char text[sizeof(told) + 32];
+
+    if (told[0] != '\0') {
+        snprintf(text, sizeof(text), "%u on this node: %s", uct_predreg_job_local_size(),
+                 told);
+        tell(arg, "lean", text);
+    }
+}
+
+const uct_predreg_addon_t uct_predreg_lean_addon = {
+    .start = start,
+    .tell  = tell_lean
+};
