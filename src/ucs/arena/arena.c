@@ -135,13 +135,6 @@ void ucs_arena_cleanup(ucs_arena_t *arena)
     ucs_mutex_destroy(&arena->lock);
 }
 
-void ucs_arena_child(ucs_arena_t *arena)
-{
-    ucs_relaxed_store(&arena->is_off, 1);
-    ucs_relaxed_store(&arena->due, UCS_ARENA_NEVER);
-    ucs_arena_slabs_abandon(&arena->slabs);
-}
-
 void ucs_arena_abandon(ucs_arena_t *arena)
 {
     ucs_arena_lock(arena);

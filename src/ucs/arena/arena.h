@@ -184,11 +184,6 @@ void ucs_arena_before_fork(ucs_arena_t *arena);
  *  failed. Called by the thread that has called ucs_arena_before_fork(). */
 void ucs_arena_after_fork(ucs_arena_t *arena);
 
-/** In a forked child, before it has other threads: the child has no
- *  registrations and no helper. Nothing is allocated any more, and
- *  ucs_arena_free() lets its caller unmap the memory. Takes no lock. */
-void ucs_arena_child(ucs_arena_t *arena);
-
 /**
  * Allocate memory that reads as zero. Any thread, memory hooks included: holds
  * the lock of the arena for a constant time, plus a step for each 64 pages.

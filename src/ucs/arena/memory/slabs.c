@@ -151,12 +151,3 @@ void ucs_arena_slabs_conceal(ucs_arena_slabs_t *slabs)
         ucs_relaxed_and(&slabs->slabs[i].state, ~SERVED);
     }
 }
-
-void ucs_arena_slabs_abandon(ucs_arena_slabs_t *slabs)
-{
-    uint32_t i;
-
-    for (i = 0; i < ucs_arena_slabs_num_used(slabs); ++i) {
-        ucs_relaxed_store(&slabs->slabs[i].state, 0);
-    }
-}

@@ -212,9 +212,6 @@ int ucs_arena_slabs_clip(const ucs_arena_slabs_t *slabs, uintptr_t *start_p,
  *  of the arena. */
 void ucs_arena_slabs_conceal(ucs_arena_slabs_t *slabs);
 
-/** In a forked child: no slab is found or in use any more. */
-void ucs_arena_slabs_abandon(ucs_arena_slabs_t *slabs);
-
 END_C_DECLS
 
 #endif

@@ -173,33 +173,6 @@ TEST_F(test_arena_allocate, protected_memory_becomes_accessible) {
     EXPECT_EQ("live 64", states());
 }
 
-/* A child has no helper, and shares no registration */
-TEST_F(test_arena_allocate, a_child_has_none) {
-    uint8_t *address;
-
-    make_open();
-    address = (uint8_t*)allocate_registered(4);
-    ASSERT_NE(nullptr, ucs_arena_find(m_arena, address, PAGE));
-
-    /* The lock may be held for ever by a thread that is not there */
-    ucs_arena_lock(m_arena);
-    ucs_arena_child(m_arena);
-    EXPECT_EQ(nullptr, ucs_arena_allocate(m_arena, PAGE));
-    EXPECT_EQ(UCS_ERR_UNSUPPORTED,
-              ucs_arena_free(m_arena, address, PAGE, m_now));
-    EXPECT_EQ(UCS_ERR_NO_ELEM, ucs_arena_free(m_arena, this, PAGE, m_now));
-    EXPECT_EQ(nullptr, ucs_arena_find(m_arena, address, PAGE));
-    EXPECT_EQ(UCS_ARENA_NEVER, ucs_arena_tend(m_arena, m_now));
-    EXPECT_EQ(UCS_ARENA_NEVER, ucs_arena_due(m_arena));
-    EXPECT_EQ(0u, ucs_arena_shrink(m_arena, SIZE_MAX, m_now));
-
-    /* Nothing of the parent's is given back here */
-    EXPECT_EQ(1u, m_memory.m_num_registered);
-    ucs_arena_unlock(m_arena);
-    arena_destroy(m_arena);
-    m_arena = nullptr;
-}
-
 /* What was freed just now is in the caches still, and comes first; then what is in memory
  * anyway, and what was; what nobody has had comes last */
 TEST_F(test_arena_allocate, the_order_of_states) {

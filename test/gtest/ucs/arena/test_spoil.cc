@@ -220,7 +220,7 @@ TEST_F(test_arena_spoil, withdrawn) {
     tend();
     EXPECT_FALSE(ucs_arena_is_spoilt(m_arena, m_memory.address_of(0), PAGE));
 
-    ucs_arena_child(m_arena);
+    ucs_arena_abandon(m_arena);
     EXPECT_EQ(UCS_ERR_UNSUPPORTED, ucs_arena_withdraw(m_arena, slab));
 }
 
@@ -256,7 +256,7 @@ TEST_F(test_arena_spoil, what_is_not_accepted) {
     EXPECT_EQ(UCS_ERR_INVALID_PARAM,
               ucs_arena_spoil(m_arena, m_memory.base() + 1, PAGE));
     EXPECT_FALSE(ucs_arena_is_spoilt(m_arena, m_memory.base() - PAGE, PAGE));
-    ucs_arena_child(m_arena);
+    ucs_arena_abandon(m_arena);
     EXPECT_EQ(UCS_ERR_UNSUPPORTED,
               ucs_arena_spoil(m_arena, m_memory.base(), PAGE));
 }
