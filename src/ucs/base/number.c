@@ -60,12 +60,18 @@ int ucs_number_parse(const char *text, int is_bytes, unsigned long *value_p)
     return 1;
 }
 
-int ucs_scan_file(const char *path, const char *format, ...)
+int ucs_scan_file(const char *folder, const char *name, const char *format, ...)
 {
-    FILE *stream = fopen(path, "re");
+    FILE *stream = NULL;
     int count    = 0;
     char line[LINE_SIZE];
     va_list args;
+    char *path;
+
+    if (asprintf(&path, "%s%s", folder, name) != -1) {
+        stream = fopen(path, "re");
+        free(path);
+    }
 
     if (stream == NULL) {
         return 0;

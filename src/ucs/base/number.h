@@ -29,15 +29,17 @@ BEGIN_C_DECLS
 int ucs_number_parse(const char *text, int is_bytes, unsigned long *value_p);
 
 /**
- * Find the first line of a file in /proc or /sys that begins as a format says, such as
+ * Find the first line of a file, as in /proc or /sys, that begins as a format says, such as
  * "VmPin: %lu", and read the values of the line. Any thread, but not in memory hooks: the
- * C library allocates the stream.
+ * path and the stream are allocated.
  *
+ * @param [in] folder  Where the file is; "" if its name is a path.
+ * @param [in] name    The rest of the path, with a slash in front.
  * @param [in] format  Of sscanf(3).
  * @return how many values of the line were read; 0 if there is no such line, or no file.
  */
-int ucs_scan_file(const char *path, const char *format, ...)
-        __attribute__((format(scanf, 2, 3)));
+int ucs_scan_file(const char *folder, const char *name, const char *format, ...)
+        __attribute__((format(scanf, 3, 4)));
 
 END_C_DECLS
 

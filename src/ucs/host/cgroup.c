@@ -29,12 +29,13 @@ typedef struct {
     const char *folder;
     const char *controller; /* NULL: version 2, whose groups have all
                                controllers */
-    const char *limits[3];  /* Names of files of limits on memory, up to a NULL */
-    const char *swap[2];    /* Names of the files of what a group has in swap, and of the
+    const char *limits[3];  /* Files of limits on memory in the folder of a group, up to a
+                               NULL */
+    const char *swap[2];    /* Files of what a group has in swap, and of the
                                limit on that; version 1 counts memory in both */
-    const char *used;       /* Name of the file that has the used memory of a group */
+    const char *used;       /* File that has the used memory of a group */
     const char *unified;    /* Where the groups of version 2 are beside these */
-    const char *quota[3];   /* Names of the files of the quota, up to a NULL:
+    const char *quota[3];   /* Files of the quota, up to a NULL:
                                one file with time and period, us, or a file
                                for the time and another one for the period */
     const char *accounting; /* Controller whose groups count processor time;
@@ -47,19 +48,19 @@ typedef struct {
 static const version_t memory_versions[] = {
     /* Above "high" the kernel takes memory away from a group, which hardly runs
      * then */
-    {"/sys/fs/cgroup", NULL, .limits = {"memory.max", "memory.high"},
-     .swap = {"memory.swap.current", "memory.swap.max"},
-     .used = "memory.current", .unified = "/sys/fs/cgroup"},
-    {"/sys/fs/cgroup/memory", "memory", .limits = {"memory.limit_in_bytes"},
-     .swap = {"memory.memsw.usage_in_bytes", "memory.memsw.limit_in_bytes"},
-     .used = "memory.usage_in_bytes", .unified = "/sys/fs/cgroup/unified"}
+    {"/sys/fs/cgroup", NULL, .limits = {"/memory.max", "/memory.high"},
+     .swap = {"/memory.swap.current", "/memory.swap.max"},
+     .used = "/memory.current", .unified = "/sys/fs/cgroup"},
+    {"/sys/fs/cgroup/memory", "memory", .limits = {"/memory.limit_in_bytes"},
+     .swap = {"/memory.memsw.usage_in_bytes", "/memory.memsw.limit_in_bytes"},
+     .used = "/memory.usage_in_bytes", .unified = "/sys/fs/cgroup/unified"}
 };
 
 static const version_t cpu_versions[] = {
-    {"/sys/fs/cgroup", NULL, .quota = {"cpu.max"},
+    {"/sys/fs/cgroup", NULL, .quota = {"/cpu.max"},
      .usage = "/sys/fs/cgroup%s/cpu.stat", .usage_nsec = 1000},
     {"/sys/fs/cgroup/cpu", "cpu",
-     .quota = {"cpu.cfs_quota_us", "cpu.cfs_period_us"}, .accounting = "cpuacct",
+     .quota = {"/cpu.cfs_quota_us", "/cpu.cfs_period_us"}, .accounting = "cpuacct",
      .usage = "/sys/fs/cgroup/cpuacct%s/cpuacct.usage", .usage_nsec = 1}
 };
 
@@ -140,27 +141,24 @@ static void concatenate(char path[PATH_MAX], const char *first, const char *seco
     }
 }
 
-/* @return the limit in a file; UINT64_MAX if there is no file, or no number in
+/* @return the number in a file of a folder; UINT64_MAX if there is no file, or no number in
  * it ("max") */
-static uint64_t read_limit(const char *file)
+static uint64_t read_number(const char *folder, const char *name)
 {
-    uint64_t limit;
+    uint64_t number;
 
-    return (ucs_scan_file(file, "%" SCNu64, &limit) == 1) ? limit : UINT64_MAX;
+    return (ucs_scan_file(folder, name, "%" SCNu64, &number) == 1) ? number : UINT64_MAX;
 }
 
-static uint64_t limit_of(const char *root, const version_t *version,
-                         const char *group)
+/* @return the limit on memory of the group with a folder; UINT64_MAX: none */
+static uint64_t limit_of(const version_t *version, const char *folder)
 {
     uint64_t limit = UINT64_MAX;
-    char file[2 * PATH_MAX];
     const char *const *name;
     uint64_t value;
 
     for (name = version->limits; *name != NULL; ++name) {
-        snprintf(file, sizeof(file), "%s%s%s/%s", root, version->folder, group,
-                 *name);
-        value = read_limit(file);
+        value = read_number(folder, *name);
         limit = ucs_min(limit, value);
     }
     return limit;
@@ -182,39 +180,62 @@ static int go_up(char *group)
     return 1;
 }
 
+/* A walk through the groups of this process: of each version, from the process's own group
+ * to the one at the top */
+typedef struct {
+    const char      *root;
+    const version_t *next, *end; /* The versions that are still to come */
+    const version_t *version;    /* NULL: before the first group */
+    char            group[PATH_MAX];
+    char            folder[PATH_MAX]; /* Of the group; empty: the path is too long */
+} walk_t;
+
+#define WALK(_root, _versions) \
+    { \
+        .root = _root, \
+        .next = _versions, \
+        .end  = (_versions) + ucs_static_array_size(_versions) \
+    }
+
+/* @return whether there is one more group */
+static int next_group(walk_t *walk)
+{
+    int is_found = (walk->version != NULL) && go_up(walk->group);
+
+    while (!is_found && (walk->next < walk->end)) {
+        walk->version = walk->next++;
+        is_found      = find_group(walk->root, walk->version->controller, walk->group);
+    }
+
+    if (is_found) {
+        concatenate(walk->folder, walk->root, walk->version->folder, walk->group, "");
+    }
+    return is_found;
+}
+
 uint64_t ucs_rcache_pred_cgroup_limit(const char *root)
 {
+    walk_t walk    = WALK(root, memory_versions);
     uint64_t limit = UINT64_MAX;
-    char group[PATH_MAX];
     uint64_t value;
-    size_t i;
 
-    for (i = 0; i < ucs_static_array_size(memory_versions); ++i) {
-        if (!find_group(root, memory_versions[i].controller, group)) {
-            continue;
-        }
-
-        do {
-            value = limit_of(root, &memory_versions[i], group);
-            limit = ucs_min(limit, value);
-        } while (go_up(group));
+    while (next_group(&walk)) {
+        value = limit_of(walk.version, walk.folder);
+        limit = ucs_min(limit, value);
     }
     return limit;
 }
 
-/* @return how many processors a group may use on average, by its quota;
+/* @return how many processors the group with a folder may use on average, by its quota;
  *         INFINITY if the group has no quota ("max", or -1) */
-static double quota_of(const char *root, const version_t *version, const char *group)
+static double quota_of(const version_t *version, const char *folder)
 {
     double values[2] = {-1, -1}; /* Time and period */
     unsigned count   = 0;
-    char file[2 * PATH_MAX];
     const char *const *name;
 
     for (name = version->quota; (*name != NULL) && (count < 2); ++name) {
-        snprintf(file, sizeof(file), "%s%s%s/%s", root, version->folder, group,
-                 *name);
-        count += ucs_scan_file(file, "%lf %lf", &values[count], &values[1]);
+        count += ucs_scan_file(folder, *name, "%lf %lf", &values[count], &values[1]);
     }
 
     return ((values[0] > 0) && (values[1] > 0)) ? (values[0] / values[1]) : INFINITY;
@@ -247,28 +268,17 @@ static void find_usage(const char *root, const version_t *version, const char *g
 
 void ucs_rcache_pred_cgroup_quota(const char *root, ucs_rcache_pred_cgroup_quota_t *quota)
 {
-    const version_t *version;
-    char group[PATH_MAX];
+    walk_t walk = WALK(root, cpu_versions);
     double cpus;
-    size_t i;
 
     *quota = (ucs_rcache_pred_cgroup_quota_t){.cpus = INFINITY};
-    for (i = 0; i < ucs_static_array_size(cpu_versions); ++i) {
-        version = &cpu_versions[i];
-        if (!find_group(root, version->controller, group)) {
-            continue;
-        }
-
-        do {
-            cpus = quota_of(root, version, group);
-            if (cpus >= quota->cpus) {
-                continue;
-            }
-
+    while (next_group(&walk)) {
+        cpus = quota_of(walk.version, walk.folder);
+        if (cpus < quota->cpus) {
             quota->cpus       = cpus;
-            quota->usage_nsec = version->usage_nsec;
-            find_usage(root, version, group, quota->usage);
-        } while (go_up(group));
+            quota->usage_nsec = walk.version->usage_nsec;
+            find_usage(root, walk.version, walk.group, quota->usage);
+        }
     }
 }
 
@@ -277,8 +287,8 @@ uint64_t ucs_rcache_pred_cgroup_usage(const ucs_rcache_pred_cgroup_quota_t *quot
     uint64_t value;
 
     /* The file of version 1 has a number alone */
-    return ((ucs_scan_file(quota->usage, "usage_usec %" SCNu64, &value) == 1) ||
-            (ucs_scan_file(quota->usage, "%" SCNu64, &value) == 1)) ?
+    return ((ucs_scan_file(quota->usage, "", "usage_usec %" SCNu64, &value) == 1) ||
+            (ucs_scan_file(quota->usage, "", "%" SCNu64, &value) == 1)) ?
            (value * quota->usage_nsec) : UINT64_MAX;
 }
 
@@ -295,68 +305,45 @@ void ucs_rcache_pred_cgroup_find(const char *root, const char *name,
     }
 }
 
-/* Fill in a group with a limit on memory */
-static void set_memory(const char *root, const version_t *version, const char *group,
-                       ucs_rcache_pred_cgroup_memory_t *memory)
+/* Fill in the group of a walk, which has a limit on memory */
+static void set_memory(const walk_t *walk, ucs_rcache_pred_cgroup_memory_t *memory)
 {
-    const char *waiting = group;
+    const version_t *version = walk->version;
+    const char *waiting      = walk->group;
     char other[PATH_MAX];
 
     /* The group of version 2 in which this process is, unless that is this group, or below */
-    if ((version->controller != NULL) && find_group(root, NULL, other) &&
-        !is_within(other, group)) {
+    if ((version->controller != NULL) && find_group(walk->root, NULL, other) &&
+        !is_within(other, walk->group)) {
         waiting = other;
     }
 
     memory->version = (version->controller == NULL) ? 2 : 1;
-    concatenate(memory->folder, root, version->folder, group, "");
-    concatenate(memory->waits, root, version->unified, waiting, "/memory.pressure");
+    strcpy(memory->folder, walk->folder);
+    concatenate(memory->waits, walk->root, version->unified, waiting, "/memory.pressure");
 }
 
 unsigned ucs_rcache_pred_cgroup_find_memory(const char *root,
                                             ucs_rcache_pred_cgroup_memory_t *groups,
                                             unsigned max)
 {
+    walk_t walk    = WALK(root, memory_versions);
     unsigned count = 0;
-    char group[PATH_MAX];
-    size_t i;
 
-    for (i = 0; i < ucs_static_array_size(memory_versions); ++i) {
-        if (!find_group(root, memory_versions[i].controller, group)) {
-            continue;
+    while ((count < max) && next_group(&walk)) {
+        if (limit_of(walk.version, walk.folder) < NO_LIMIT) {
+            set_memory(&walk, &groups[count++]);
         }
-
-        do {
-            if ((count < max) &&
-                (limit_of(root, &memory_versions[i], group) < NO_LIMIT)) {
-                set_memory(root, &memory_versions[i], group, &groups[count++]);
-            }
-        } while (go_up(group));
     }
     return count;
-}
-
-/* @return the number in a file of a group, see read_limit() */
-static uint64_t read_of(const ucs_rcache_pred_cgroup_memory_t *group, const char *name)
-{
-    char file[PATH_MAX];
-
-    concatenate(file, group->folder, "/", name, "");
-    return read_limit(file);
 }
 
 int ucs_rcache_pred_cgroup_is_full(const ucs_rcache_pred_cgroup_memory_t *group)
 {
     const version_t *version = &memory_versions[2 - group->version];
-    uint64_t used            = read_of(group, version->used);
-    uint64_t limit           = UINT64_MAX;
-    const char *const *name;
-    uint64_t value;
+    uint64_t used            = read_number(group->folder, version->used);
+    uint64_t limit           = limit_of(version, group->folder);
 
-    for (name = version->limits; *name != NULL; ++name) {
-        value = read_of(group, *name);
-        limit = ucs_min(limit, value);
-    }
     return (limit < NO_LIMIT) && (used != UINT64_MAX) &&
            (used >= limit - (limit / FULL_SHARE));
 }
@@ -364,10 +351,10 @@ int ucs_rcache_pred_cgroup_is_full(const ucs_rcache_pred_cgroup_memory_t *group)
 int ucs_rcache_pred_cgroup_can_swap(const ucs_rcache_pred_cgroup_memory_t *group)
 {
     const version_t *version = &memory_versions[2 - group->version];
-    uint64_t used            = read_of(group, version->swap[0]);
-    uint64_t limit           = read_of(group, version->swap[1]);
+    uint64_t used            = read_number(group->folder, version->swap[0]);
+    uint64_t limit           = read_number(group->folder, version->swap[1]);
 
-    if ((group->version == 1) && (limit <= read_of(group, version->limits[0]))) {
+    if ((group->version == 1) && (limit <= limit_of(version, group->folder))) {
         return 0; /* The limit on memory and swap together leaves nothing to swap */
     }
 

@@ -19,33 +19,23 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The longest name of a file that is put behind the folder of a control group, or behind
- * root, bytes with its 0 */
-#define MAX_NAME 64
-
 
 /* Read how many objects of a device a file of a group says, from a line such as "mlx5_0
  * hca_handle=2 hca_object=2000". @return UINT64_MAX if the file has no number for the
  * device, or "max" in its place */
-static uint64_t read_objects(const char *group, size_t length, const char *name,
-                             const char *device)
+static uint64_t read_objects(const char *group, const char *name, const char *device)
 {
-    size_t size      = length + MAX_NAME;
     uint64_t objects = UINT64_MAX;
-    char *path       = malloc(size);
-    char format[2 * MAX_NAME];
+    char format[128];
     int used;
 
     /* A name of a device is no longer than 63 characters (Linux, IB_DEVICE_NAME_MAX), and
      * goes into a format */
     used = snprintf(format, sizeof(format), "%s hca_handle=%%*s hca_object=%%" SCNu64,
                     (device == NULL) ? "%*s" : device);
-    if ((path != NULL) && (used < (int)sizeof(format)) &&
-        ((device == NULL) || !strchr(device, '%'))) {
-        snprintf(path, size, "%.*s/%s", (int)length, group, name);
-        (void)ucs_scan_file(path, format, &objects);
+    if ((used < (int)sizeof(format)) && ((device == NULL) || !strchr(device, '%'))) {
+        (void)ucs_scan_file(group, name, format, &objects);
     }
-    free(path);
     return objects;
 }
 
@@ -53,24 +43,26 @@ void ucs_rcache_pred_lack_objects(const char *group, const char *device,
                                   ucs_rcache_pred_lack_t *lack)
 {
     uint64_t least = UINT64_MAX;
+    char *folder   = strdup(group);
     uint64_t max, used, left;
     size_t length;
 
     lack->used  = 0;
     lack->max   = UINT64_MAX;
     lack->group = 0;
-    for (length = strlen(group); length > 0; --length) {
+    for (length = (folder == NULL) ? 0 : strlen(group); length > 0; --length) {
         if ((group[length] != '/') && (group[length] != '\0')) {
             continue;
         }
 
-        max = read_objects(group, length, "rdma.max", device);
+        folder[length] = '\0';
+        max            = read_objects(folder, "/rdma.max", device);
         if (max == UINT64_MAX) {
             continue;
         }
 
         /* A group that has no object of the device has no line for it either */
-        used = read_objects(group, length, "rdma.current", device);
+        used = read_objects(folder, "/rdma.current", device);
         used = (used == UINT64_MAX) ? 0 : used;
         left = (max > used) ? (max - used) : 0;
         if (left < least) {
@@ -80,6 +72,7 @@ void ucs_rcache_pred_lack_objects(const char *group, const char *device,
             lack->group = length;
         }
     }
+    free(folder);
 }
 
 /* Try to split a mapping into three, as fork protection does. To count the mappings would
@@ -109,21 +102,18 @@ static int is_split_refused(void)
 void ucs_rcache_pred_lack_count_mappings(const char *root,
                                          ucs_rcache_pred_lack_t *lack)
 {
-    size_t size = strlen(root) + MAX_NAME;
-    char *path  = malloc(size);
-    FILE *stream;
+    FILE *stream = NULL;
+    char *path;
     int c;
 
     lack->used = 0;
     lack->max  = 0;
-    if (path == NULL) {
-        return;
+    (void)ucs_scan_file(root, "/proc/sys/vm/max_map_count", "%" SCNu64, &lack->max);
+    if (asprintf(&path, "%s/proc/self/maps", root) != -1) {
+        stream = fopen(path, "re");
+        free(path);
     }
 
-    snprintf(path, size, "%s/proc/sys/vm/max_map_count", root);
-    (void)ucs_scan_file(path, "%" SCNu64, &lack->max);
-    snprintf(path, size, "%s/proc/self/maps", root);
-    stream = fopen(path, "re");
     while ((stream != NULL) && ((c = getc(stream)) != EOF)) {
         lack->used += (c == '\n');
     }
@@ -131,22 +121,15 @@ void ucs_rcache_pred_lack_count_mappings(const char *root,
     if (stream != NULL) {
         fclose(stream);
     }
-    free(path);
 }
 
 /* Read how many bytes the process has pinned. The kernel compares them with the limit, and
  * not what the process has locked by mlock() (Linux, ib_umem_get()) */
 static uint64_t read_pinned(const char *root)
 {
-    size_t size   = strlen(root) + MAX_NAME;
-    uint64_t kib  = 0;
-    char *path    = malloc(size);
+    uint64_t kib = 0;
 
-    if (path != NULL) {
-        snprintf(path, size, "%s/proc/self/status", root);
-        (void)ucs_scan_file(path, "VmPin: %" SCNu64 " kB", &kib);
-    }
-    free(path);
+    (void)ucs_scan_file(root, "/proc/self/status", "VmPin: %" SCNu64 " kB", &kib);
     return kib * 1024;
 }
 

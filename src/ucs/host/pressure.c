@@ -21,6 +21,9 @@
  * skipped as words: a number would follow the decimal point of the program's locale */
 #define WAITED "some avg10=%*s avg60=%*s avg300=%*s total=%" SCNu64
 
+/* What the node has of memory and swap */
+#define MEMINFO "/proc/meminfo"
+
 /* How long it takes to read a page back from swap, ns: a read of 4 KiB from a solid-state
  * disk. Compressed memory takes a tenth of that, a rotating disk 50 times as long */
 #define PAGE_TIME 100000
@@ -35,7 +38,7 @@ static int read_waited(const ucs_rcache_pred_pressure_source_t *source, uint64_t
 {
     uint64_t count;
 
-    if (ucs_scan_file(source->file, source->format, &count) != 1) {
+    if (ucs_scan_file(source->file, "", source->format, &count) != 1) {
         return 0;
     }
 
@@ -101,12 +104,10 @@ void ucs_rcache_pred_pressure_init(ucs_rcache_pred_pressure_t *pressure,
 /* @return whether the node has little memory left */
 static int is_little_left(const char *root)
 {
-    char file[PATH_MAX];
     uint64_t total, available;
 
-    snprintf(file, sizeof(file), "%s/proc/meminfo", root);
-    return (ucs_scan_file(file, "MemTotal: %" SCNu64, &total) == 1) &&
-           (ucs_scan_file(file, "MemAvailable: %" SCNu64, &available) == 1) &&
+    return (ucs_scan_file(root, MEMINFO, "MemTotal: %" SCNu64, &total) == 1) &&
+           (ucs_scan_file(root, MEMINFO, "MemAvailable: %" SCNu64, &available) == 1) &&
            (available < total / LITTLE_SHARE);
 }
 
@@ -139,7 +140,6 @@ double ucs_rcache_pred_pressure_look(ucs_rcache_pred_pressure_t *pressure,
 
 int ucs_rcache_pred_pressure_can_gain(const ucs_rcache_pred_pressure_t *pressure)
 {
-    char file[PATH_MAX];
     uint64_t left;
     unsigned i;
 
@@ -149,8 +149,8 @@ int ucs_rcache_pred_pressure_can_gain(const ucs_rcache_pred_pressure_t *pressure
         }
     }
 
-    snprintf(file, sizeof(file), "%s/proc/meminfo", pressure->root);
-    return (ucs_scan_file(file, "SwapFree: %" SCNu64, &left) == 1) && (left > 0);
+    return (ucs_scan_file(pressure->root, MEMINFO, "SwapFree: %" SCNu64, &left) == 1) &&
+           (left > 0);
 }
 
 uint64_t ucs_rcache_pred_pressure_faults(void *unused)

@@ -95,7 +95,7 @@ static int tsc_is_trusted(void)
 {
     char name[32];
 
-    return (ucs_scan_file("/sys/devices/system/clocksource/clocksource0/"
+    return (ucs_scan_file("", "/sys/devices/system/clocksource/clocksource0/"
                           "current_clocksource", "%31s", name) == 1) &&
            (!strcmp(name, "tsc") || !strcmp(name, "kvm-clock"));
 }

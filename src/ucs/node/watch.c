@@ -136,10 +136,9 @@ void ucs_rcache_pred_idle_read_cores(const char *root, const cpu_set_t *cpus,
         }
 
         snprintf(path, sizeof(path),
-                 "%s/sys/devices/system/cpu/cpu%u/topology/thread_siblings_list",
-                 root, cpu);
+                 "/sys/devices/system/cpu/cpu%u/topology/thread_siblings_list", cpu);
         /* The list, such as "0,64" or "0-1", begins with the first thread of the core */
-        if ((ucs_scan_file(path, "%u", &first) == 1) && (first < CPU_SETSIZE)) {
+        if ((ucs_scan_file(root, path, "%u", &first) == 1) && (first < CPU_SETSIZE)) {
             cores[cpu] = first;
         }
     }

@@ -35,17 +35,15 @@ static unsigned long find_objects(const char *root)
 
 void predreg_host_find_limits(const char *root, predreg_host_t *host)
 {
-    char *maps     = predreg_format("%s/proc/sys/vm/max_map_count", root);
     char *pressure = predreg_format("%s/proc/pressure/memory", root);
     ucs_rcache_pred_pressure_t memory;
 
-    ucs_scan_file(maps, "%lu", &host->max_mappings);
+    ucs_scan_file(root, "/proc/sys/vm/max_map_count", "%lu", &host->max_mappings);
     ucs_rcache_pred_pressure_init(&memory, root, 0);
     host->no_swap     = !ucs_rcache_pred_pressure_can_gain(&memory);
     host->no_pressure = (access(pressure, R_OK) != 0);
     host->max_objects = find_objects(root);
     free(pressure);
-    free(maps);
 }
 
 unsigned long predreg_host_mappings(const char *root, pid_t pid)

@@ -103,7 +103,7 @@ void uct_predreg_note_pinned(uct_predreg_core_t *core)
         return;
     }
 
-    (void)ucs_scan_file("/proc/self/status", "VmPin: %lu kB", &kib);
+    (void)ucs_scan_file("", "/proc/self/status", "VmPin: %lu kB", &kib);
 
     /* Relaxed: the number of bytes guards no other data */
     ucs_relaxed_raise(&core->kernel_pinned, kib * 1024);
