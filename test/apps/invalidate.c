@@ -12,8 +12,7 @@
  */
 
 #include "../../src/uct/ib/predreg/compat/ucx_api.h"
-
-#include <uct/api/uct.h>
+#include "domain.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,11 +21,6 @@
 #define LENGTH (8 * 1024 * 1024)
 #define FLAGS  UCT_MD_MEM_ACCESS_RMA
 
-#define CHECK(_cond) \
-    if (!(_cond)) { \
-        fprintf(stderr, "line %d: %s is not so\n", __LINE__, #_cond); \
-        exit(1); \
-    }
 
 static int completed;
 
@@ -51,47 +45,10 @@ static long pinned_kib(void)
     return kib;
 }
 
-/* The first memory domain of the ib component */
-static uct_md_h open_domain(void)
-{
-    uct_component_attr_t attr = {
-        .field_mask = UCT_COMPONENT_ATTR_FIELD_NAME |
-                      UCT_COMPONENT_ATTR_FIELD_MD_RESOURCE_COUNT
-    };
-    uct_component_h *components;
-    uct_md_config_t *config;
-    unsigned num, i;
-    uct_md_h md;
-
-    CHECK(uct_query_components(&components, &num) == UCS_OK);
-    for (i = 0; i < num; ++i) {
-        CHECK(uct_component_query(components[i], &attr) == UCS_OK);
-        if (!strcmp(attr.name, "ib") && (attr.md_resource_count > 0)) {
-            break;
-        }
-    }
-    if (i == num) {
-        fprintf(stderr, "there is no memory domain of ib\n");
-        exit(77);
-    }
-
-    attr.field_mask   = UCT_COMPONENT_ATTR_FIELD_MD_RESOURCES;
-    attr.md_resources = calloc(attr.md_resource_count,
-                               sizeof(*attr.md_resources));
-    CHECK(uct_component_query(components[i], &attr) == UCS_OK);
-    CHECK(uct_md_config_read(components[i], NULL, NULL, &config) == UCS_OK);
-    CHECK(uct_md_open(components[i], attr.md_resources[0].md_name, config,
-                      &md) == UCS_OK);
-    uct_config_release(config);
-    uct_release_component_list(components);
-    free(attr.md_resources);
-    return md;
-}
-
 int main(void)
 {
     uct_completion_t comp            = {.func = done, .count = 1};
-    uct_md_h md                      = open_domain();
+    uct_md_h md                      = app_open_domain("ib");
     uct_md_mem_dereg_params_t params = {
         .field_mask = UCT_MD_MEM_DEREG_FIELD_MEMH |
                       UCT_MD_MEM_DEREG_FIELD_FLAGS |

@@ -13,7 +13,7 @@
  * usage: mapstorm [COMPONENT [ROUNDS [MICROSECONDS]]]
  */
 
-#include <uct/api/uct.h>
+#include "domain.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -31,12 +31,6 @@
 #define INTERVAL 50
 #define REPLACES 8 /* How often memory is replaced */
 #define FLAGS    (UCT_MD_MEM_ACCESS_RMA | UCT_MD_MEM_FLAG_HIDE_ERRORS)
-
-#define CHECK(_cond) \
-    if (!(_cond)) { \
-        fprintf(stderr, "line %d: %s is not so\n", __LINE__, #_cond); \
-        exit(1); \
-    }
 
 /* What the handler does */
 enum {
@@ -114,43 +108,6 @@ static void on_signal(int signum)
         volunteer = NULL;
     }
     errno = saved_errno;
-}
-
-/* The first memory domain of a component */
-static uct_md_h open_domain(const char *component)
-{
-    uct_component_attr_t attr = {
-        .field_mask = UCT_COMPONENT_ATTR_FIELD_NAME |
-                      UCT_COMPONENT_ATTR_FIELD_MD_RESOURCE_COUNT
-    };
-    uct_component_h *components;
-    uct_md_config_t *config;
-    unsigned num, i;
-    uct_md_h md;
-
-    CHECK(uct_query_components(&components, &num) == UCS_OK);
-    for (i = 0; i < num; ++i) {
-        CHECK(uct_component_query(components[i], &attr) == UCS_OK);
-        if (!strcmp(attr.name, component) && (attr.md_resource_count > 0)) {
-            break;
-        }
-    }
-    if (i == num) {
-        fprintf(stderr, "there is no memory domain of %s\n", component);
-        exit(77);
-    }
-
-    attr.field_mask   = UCT_COMPONENT_ATTR_FIELD_MD_RESOURCES;
-    attr.md_resources = calloc(attr.md_resource_count,
-                               sizeof(*attr.md_resources));
-    CHECK(uct_component_query(components[i], &attr) == UCS_OK);
-    CHECK(uct_md_config_read(components[i], NULL, NULL, &config) == UCS_OK);
-    CHECK(uct_md_open(components[i], attr.md_resources[0].md_name, config,
-                      &md) == UCS_OK);
-    uct_config_release(config);
-    uct_release_component_list(components);
-    free(attr.md_resources);
-    return md;
 }
 
 static char *map(size_t length)
@@ -271,7 +228,7 @@ static void be_busy(void)
 
 int main(int argc, char **argv)
 {
-    uct_md_h md             = open_domain((argc > 1) ? argv[1] : "ib");
+    uct_md_h md             = app_open_domain((argc > 1) ? argv[1] : "ib");
     int rounds              = (argc > 2) ? atoi(argv[2]) : ROUNDS;
     int interval            = (argc > 3) ? atoi(argv[3]) : INTERVAL;
     unsigned bad[NUM_KINDS] = {0}, refused[NUM_KINDS] = {0};

@@ -14,7 +14,7 @@
  * usage: regtime [COMPONENT]
  */
 
-#include <uct/api/uct.h>
+#include "domain.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,51 +30,6 @@
 #define WARM_LENGTH  (64ul << 10)    /* Bytes of a buffer that warms the caches */
 #define FLAGS        (UCT_MD_MEM_ACCESS_RMA | UCT_MD_MEM_FLAG_HIDE_ERRORS)
 
-#define CHECK(_cond) \
-    if (!(_cond)) { \
-        fprintf(stderr, "line %d: %s is not so\n", __LINE__, #_cond); \
-        exit(1); \
-    }
-
-
-/* The first memory domain of a component */
-static uct_md_h open_domain(const char *component)
-{
-    uct_component_attr_t attr = {
-        .field_mask = UCT_COMPONENT_ATTR_FIELD_NAME |
-                      UCT_COMPONENT_ATTR_FIELD_MD_RESOURCE_COUNT
-    };
-    uct_component_h *components;
-    uct_md_config_t *config;
-    unsigned num, i;
-    uct_md_h md;
-
-    CHECK(uct_query_components(&components, &num) == UCS_OK);
-    for (i = 0; i < num; ++i) {
-        CHECK(uct_component_query(components[i], &attr) == UCS_OK);
-        if (!strcmp(attr.name, component) && (attr.md_resource_count > 0)) {
-            break;
-        }
-    }
-    if (i == num) {
-        fprintf(stderr, "there is no memory domain of %s\n", component);
-        exit(77);
-    }
-
-    attr.field_mask   = UCT_COMPONENT_ATTR_FIELD_MD_RESOURCES;
-    attr.md_resources = calloc(attr.md_resource_count,
-                               sizeof(*attr.md_resources));
-    CHECK(uct_component_query(components[i], &attr) == UCS_OK);
-    CHECK(uct_md_config_read(components[i], NULL, NULL, &config) == UCS_OK);
-    /* Domains of UCX 1.16 and later have no such setting */
-    (void)uct_config_modify(config, "RCACHE", "n");
-    CHECK(uct_md_open(components[i], attr.md_resources[0].md_name, config,
-                      &md) == UCS_OK);
-    uct_config_release(config);
-    uct_release_component_list(components);
-    free(attr.md_resources);
-    return md;
-}
 
 static double now(void)
 {
@@ -159,7 +114,7 @@ static double median_time(uct_md_h md, size_t length, int touched)
 
 int main(int argc, char **argv)
 {
-    uct_md_h md = open_domain((argc > 1) ? argv[1] : "ib");
+    uct_md_h md = app_open_domain((argc > 1) ? argv[1] : "ib");
     size_t length;
 
     printf("%10s %16s %16s\n", "bytes", "untouched, ns", "touched, ns");

@@ -351,6 +351,33 @@ lean_pools()
     [ $((2 * lean)) -lt "$stock" ] && [ $((2 * users)) -gt "$stock" ]
 }
 
+# A job whose control group may have so many objects of RDMA, a fourth of what the program
+# takes if all stays registered. The group refuses the next one with EAGAIN, and stock UCX
+# 1.13 aborts
+#   objects NUMBER COMMAND...
+objects()
+{
+    local number=$1 groups=$work/groups status=0
+    shift
+    [ -n "${RIG_GUEST:-}" ] || { echo "only where the machine is a guest's"; return 77; }
+    mkdir -p "$groups"
+    mount -t cgroup2 none "$groups" && echo +rdma > "$groups/cgroup.subtree_control" &&
+        mkdir -p "$groups/job" &&
+        echo "rxe0 hca_object=$number" > "$groups/job/rdma.max" || return
+    (echo "$BASHPID" > "$groups/job/cgroup.procs" && "$@") || status=$?
+    rmdir "$groups/job"
+    umount "$groups"
+    [ $status -eq 0 ] || return $status
+    awk -v number="$number" "$value"'
+        { hits += value("hits"); uses += value("uses") }
+        value("keys_limit") <= 0 || value("keys_limit") >= number {
+            print "the limit was not met"
+            bad = 1
+        }
+        END { print hits " of " uses " uses are hits"; exit bad || hits < 0.6 * uses }' \
+        "$work/summary"
+}
+
 for policy in predict on-demand; do
     run "integrity, $policy" managed 2 $predreg --policy $policy -- \
         mpirun --oversubscribe -np 2 "$apps/integrity" --seed 1 --ops 100
@@ -443,6 +470,13 @@ if [ -z "$ucx_1_16" ]; then
         $predreg --policy on-demand -- "$apps/invalidate"
 fi
 run "a cache of UCX forced on" steps_aside
+# With the default budget memory is given up for room alone
+run "mappings under fork protection" managed 1 \
+    $predreg --set BUDGET=1 --set HELPER=conservative --set MAX_REGIONS=16 -- \
+    "$apps/forkmaps"
+run "objects of a control group" objects 240 managed 2 env UCX_RNDV_THRESH=8192 \
+    $predreg --set BUDGET=1 --set HELPER=conservative -- \
+    mpirun --oversubscribe -np 2 "$apps/chunks" --buffers 400 --iters 6 --compute 20
 
 rm -rf "$work"
 echo DONE
