@@ -83,8 +83,31 @@ const predreg_system_t predreg_system = {
 };
 
 
-static void parse_line(const char *line, status_t *status)
+/* Call a function for each line of a file of the process. @return 0 if there is no such
+ * file */
+static int
+read_lines(const look_t *look, const char *name, void (*cb)(const char *line, void *arg),
+           void *arg)
 {
+    char *path = predreg_format("%s/%d/%s", look->system->proc, look->pid, name);
+    FILE *file = fopen(path, "re");
+    char line[1024];
+
+    free(path);
+    if (file == NULL) {
+        return 0;
+    }
+
+    while (fgets(line, sizeof(line), file) != NULL) {
+        cb(line, arg);
+    }
+    fclose(file);
+    return 1;
+}
+
+static void parse_status(const char *line, void *arg)
+{
+    status_t *status = arg;
     const char *last;
 
     sscanf(line, "State: %c", &status->state);
@@ -102,24 +125,11 @@ static void parse_line(const char *line, status_t *status)
 /* @return 0, or -1 if the process has no status */
 static int read_status(look_t *look)
 {
-    char *path = predreg_format("%s/%d/status", look->system->proc, look->pid);
-    char line[256];
-    FILE *file;
-
-    file = fopen(path, "re");
-    free(path);
-    if (file == NULL) {
-        return -1;
-    }
-
     look->status = (status_t){.own_pid = look->pid};
-    while (fgets(line, sizeof(line), file) != NULL) {
-        parse_line(line, &look->status);
-    }
-    fclose(file);
 
     /* If the state is missing, the process ended while its status was read */
-    return (look->status.state == '\0') ? -1 : 0;
+    return (read_lines(look, "status", parse_status, &look->status) &&
+            (look->status.state != '\0')) ? 0 : -1;
 }
 
 static char *user_name(uid_t uid)
@@ -307,35 +317,23 @@ typedef struct {
     int counters;
 } mapped_t;
 
-static mapped_t read_maps(const look_t *look)
+static void parse_mapping(const char *line, void *arg)
 {
-    char *path      = predreg_format("%s/%d/maps", look->system->proc, look->pid);
-    mapped_t mapped = {0};
-    char line[1024];
-    FILE *file;
+    mapped_t *mapped = arg;
 
-    file = fopen(path, "re");
-    free(path);
-    if (file == NULL) {
-        return mapped;
-    }
-
-    while (fgets(line, sizeof(line), file) != NULL) {
-        mapped.library  |= (strstr(line, "/" PREDREG_LIBRARY) != NULL);
-        mapped.core     |= (strstr(line, "/" CORE_LIBRARY) != NULL);
-        mapped.counters |= (strstr(line, UCS_RCACHE_PRED_LIVE_LINK) != NULL);
-    }
-    fclose(file);
-    return mapped;
+    mapped->library  |= (strstr(line, "/" PREDREG_LIBRARY) != NULL);
+    mapped->core     |= (strstr(line, "/" CORE_LIBRARY) != NULL);
+    mapped->counters |= (strstr(line, UCS_RCACHE_PRED_LIVE_LINK) != NULL);
 }
 
 /* Find out why a process shows no counters */
 static predreg_look_t look_in_vain(const look_t *look)
 {
-    mapped_t mapped  = read_maps(look);
+    mapped_t mapped  = {0};
     const char *name = PREDREG_LIBRARY;
     int pid          = look->pid;
 
+    (void)read_lines(look, "maps", parse_mapping, &mapped);
     return mapped.counters ?
            explain(look, PREDREG_LOOK_NONE, "process %d shows no counters: the program has "
                    "closed a descriptor that is the library's, or was forked from one that "

@@ -265,14 +265,6 @@ static void pass_begin(uct_predreg_domain_t *domain, int is_quiet)
     }
 }
 
-static void pass_end(uct_predreg_domain_t *domain, int is_quiet)
-{
-    if (is_quiet) {
-        uct_predreg_quiet_end();
-    }
-    uct_predreg_domain_leave(domain);
-}
-
 /* Count a registration of a managed domain: all of them pass here, the cache's as well as
  * those of UCX's pools, of kept memory and of the add-ons */
 static void count_key(const uct_predreg_domain_t *domain)
@@ -288,6 +280,20 @@ static void count_key(const uct_predreg_domain_t *domain)
     if (domain->node != NULL) {
         ucs_rcache_pred_node_key_taken(domain->node, domain->device);
     }
+}
+
+/* Leave the domain. @return the status of the registration, which counts if it is there */
+static ucs_status_t
+pass_end(uct_predreg_domain_t *domain, int is_quiet, ucs_status_t status)
+{
+    if (is_quiet) {
+        uct_predreg_quiet_end();
+    }
+    uct_predreg_domain_leave(domain);
+    if (status == UCS_OK) {
+        count_key(domain);
+    }
+    return status;
 }
 
 /* Count a deregistration in a managed domain. UCP ends the use of memory of another process
@@ -309,16 +315,11 @@ ucs_status_t uct_predreg_pass_mem_reg(uct_predreg_domain_t *domain,
 {
     const uct_predreg_core_t *core = domain->core;
     int is_quiet                   = flags & UCT_MD_MEM_FLAG_HIDE_ERRORS;
-    ucs_status_t status;
 
     pass_begin(domain, is_quiet);
-    status = core->compat->mem_reg(&core->real, domain->md, address, length,
-                                   flags, memh_p);
-    pass_end(domain, is_quiet);
-    if (status == UCS_OK) {
-        count_key(domain);
-    }
-    return status;
+    return pass_end(domain, is_quiet,
+                    core->compat->mem_reg(&core->real, domain->md, address, length,
+                                          flags, memh_p));
 }
 
 ucs_status_t uct_predreg_pass_mem_reg_v2(uct_predreg_domain_t *domain,
@@ -328,16 +329,11 @@ ucs_status_t uct_predreg_pass_mem_reg_v2(uct_predreg_domain_t *domain,
 {
     const uct_predreg_core_t *core = domain->core;
     int is_quiet                   = params->flags & UCT_MD_MEM_FLAG_HIDE_ERRORS;
-    ucs_status_t status;
 
     pass_begin(domain, is_quiet);
-    status = core->real.uct_md_mem_reg_v2(domain->md, address, length, params,
-                                          memh_p);
-    pass_end(domain, is_quiet);
-    if (status == UCS_OK) {
-        count_key(domain);
-    }
-    return status;
+    return pass_end(domain, is_quiet,
+                    core->real.uct_md_mem_reg_v2(domain->md, address, length, params,
+                                                 memh_p));
 }
 
 ucs_status_t uct_predreg_try_mem_reg(uct_predreg_domain_t *domain,
