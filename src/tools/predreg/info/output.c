@@ -85,6 +85,22 @@ static const char *next_setting(char ***var_p)
     return NULL;
 }
 
+/* Print a row, unless its text is empty */
+static void print_known(const char *name, const char *text)
+{
+    if (text[0] != '\0') {
+        printf(ROW "%s\n", name, text);
+    }
+}
+
+/* Print a bound on a number of registrations, if there is one */
+static void print_bound(const char *name, unsigned long number)
+{
+    if (number != ULONG_MAX) {
+        printf(ROW "%lu\n", name, number);
+    }
+}
+
 static void print_size(const char *name, uint64_t bytes, const char *more)
 {
     char text[32] = "no limit";
@@ -122,19 +138,14 @@ static void print_ucx(const predreg_facts_t *facts)
     }
     printf(ROW "%s\n", "found by", targets[facts->target.kind].text);
     for (i = 0; i < PREDREG_NUM_LIBRARIES; ++i) {
-        if (ucx->libraries[i][0] != '\0') {
-            printf(ROW "%s\n", (i == 0) ? "libraries" : "",
-                   ucx->libraries[i]);
-        }
+        print_known((i == 0) ? "libraries" : "", ucx->libraries[i]);
     }
 
     if (ucx->has_version) {
         printf(ROW "%u.%u.%u, %s\n", "version", ucx->major, ucx->minor,
                ucx->release, ucx->is_known ? "known" : "not known");
     }
-    if (ucx->events[0] != '\0') {
-        printf(ROW "%s\n", "memory events", ucx->events);
-    }
+    print_known("memory events", ucx->events);
 }
 
 static void print_cost(const char *name, double small, double large,
@@ -179,9 +190,7 @@ static void print_pools(const predreg_probe_t *probe)
         printf(ROW "before the first message%s\n", "UCX's pools",
                ucs_string_buffer_cstr(&kinds));
     }
-    if (probe->lean[0] != '\0') {
-        printf(ROW "%s\n", "lean pools", probe->lean);
-    }
+    print_known("lean pools", probe->lean);
 }
 
 static void print_memory(const predreg_facts_t *facts)
@@ -199,9 +208,7 @@ static void print_memory(const predreg_facts_t *facts)
         printf(ROW "%lu at most, in use %lu\n", "mappings", host->max_mappings,
                host->mappings);
     }
-    if (probe->fork[0] != '\0') {
-        printf(ROW "%s\n", "fork protection", probe->fork);
-    }
+    print_known("fork protection", probe->fork);
     printf(ROW "%s\n", "swap", host->no_swap ?
            "none: memory that is given up helps nobody" : "yes");
     if (probe->pinned >= 0) {
@@ -212,20 +219,12 @@ static void print_memory(const predreg_facts_t *facts)
         printf(ROW "%s with the library, %s without\n", "PROTO_ENABLE",
                probe->protocols, probe->protocols_alone);
     }
-    if (probe->settings[0] != '\0') {
-        printf(ROW "%s\n", "taken from UCX", probe->settings);
-    }
+    print_known("taken from UCX", probe->settings);
     print_pools(probe);
-    print_size("MAX_PINNED", (knobs->max_pinned == SIZE_MAX) ? UINT64_MAX :
-                                                               knobs->max_pinned, "");
-    print_size("NODE_MAX_PINNED", (knobs->node_max_pinned == SIZE_MAX) ?
-                                  UINT64_MAX : knobs->node_max_pinned, "");
-    if (knobs->max_regions != ULONG_MAX) {
-        printf(ROW "%lu\n", "MAX_REGIONS", knobs->max_regions);
-    }
-    if (knobs->node_max_regions != ULONG_MAX) {
-        printf(ROW "%lu\n", "NODE_MAX_REGIONS", knobs->node_max_regions);
-    }
+    print_size("MAX_PINNED", knobs->max_pinned, "");
+    print_size("NODE_MAX_PINNED", knobs->node_max_pinned, "");
+    print_bound("MAX_REGIONS", knobs->max_regions);
+    print_bound("NODE_MAX_REGIONS", knobs->node_max_regions);
 }
 
 static void print_processors(const predreg_facts_t *facts)
