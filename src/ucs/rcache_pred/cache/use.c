@@ -294,6 +294,9 @@ static void use_start_in_pieces(pred_use_t *use)
             region->context    = *use->context;
             region->used       = use->range;
             region->use_access = use->access;
+            /* If the region is registered, for shorter uses, its next use is expected
+             * later from now on */
+            ucs_rcache_pred_region_note(&pred->table.noted, region);
         }
     }
 

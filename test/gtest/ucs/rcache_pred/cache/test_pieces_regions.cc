@@ -85,6 +85,26 @@ TEST_F(test_pieces_regions, use_that_does_not_fit_is_not_predicted_in_vain)
     EXPECT_EQ(4u, stats().refused);
 }
 
+/* The region stays registered for shorter uses, and the next one is expected later */
+TEST_F(test_pieces_regions, a_use_that_does_not_fit_moves_the_rank_of_its_region)
+{
+    m_params.budget = 0;
+    bound(MB);
+    for (unsigned i = 0; i < 8; ++i) {
+        uint64_t start = now();
+        end(begin(buffer(0), 64 * KB));
+        end(begin(buffer(1 + i % 3), 512 * KB)); /* Of these, one at a time has room */
+        run_until(start + 100 * MSEC);
+    }
+    end(begin(buffer(0), 64 * KB));
+    end(begin(buffer(3), 512 * KB));
+
+    pieces_use use = pieces(buffer(0), 2 * MB);
+    ASSERT_EQ(UCS_INPROGRESS, use.begin());
+    validate();
+    EXPECT_EQ(UCS_OK, use.finish());
+}
+
 TEST_F(test_pieces_regions, region_is_not_registered_for_the_use_under_way)
 {
     periodic(buffer(0), 2, 100 * MSEC);
