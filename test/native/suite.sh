@@ -92,6 +92,18 @@ learns()
         "$work/summary"
 }
 
+# lent COMMAND...: a job beside an adapter all of whose keys the first two ranks of four have,
+# and use no more: the others get keys, and find a third of their buffers registered
+lent()
+{
+    keys 200 "$@" && awk "$value"'
+        value("rank") >= 2 {
+            print value("hits"), "of", value("uses"), "uses are hits,", value("refused"),
+                  "refused"
+            if (value("uses") < 1000 || value("hits") < 0.3 * value("uses")) bad = 1 }
+        END { exit bad }' "$work/summary"
+}
+
 # squeezed MIB COMMAND...: a job whose control group has room for so many MiB. It waits for
 # memory, and so gives up what it keeps otherwise. The kernel kills some processes of such
 # a group, under stock UCX as well, see docs/benchmarks.md: that is tried again
@@ -1645,6 +1657,7 @@ if [ -z "$sanitizer" ]; then
     run "keys run out" learns 400 job 2 "$apps/chunks" --buffers 600 --iters 6 --compute 1
     run "keys run out, refused with EAGAIN" learns 400,again job 2 "$apps/chunks" \
         --buffers 600 --iters 6 --compute 1
+    run "keys that others do not use" lent with BUDGET=0 job 4 "$apps/idlekeys"
     run "memory is short" squeezed 260 job 2 "$apps/pressure" --size 80m --iters 4
     run "memory is not short" roomy job 2 "$apps/pressure" --size 20m --iters 2
     run "registrations are refused" each_refusal \

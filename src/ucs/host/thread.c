@@ -50,7 +50,9 @@ struct ucs_rcache_pred_thread {
     void                   *arg;
     pthread_t              thread;
     int                    running;  /* Written by start and stop */
-    sem_t                  wakeups;
+    sem_t                  own_wakeups;
+    sem_t                  *wakeups; /* own_wakeups, or what others wake the thread by.
+                                        Written before the thread runs */
     _Atomic(int)           stop;     /* Written by start and stop, read by the
                                         thread. Relaxed: stop wakes the thread
                                         afterwards, and the semaphore orders the
@@ -173,7 +175,7 @@ void ucs_rcache_pred_thread_wait(void *arg, ucs_rcache_pred_time_t until)
     struct timespec ts;
 
     if (until == UCS_RCACHE_PRED_TIME_INF) {
-        sem_wait(&thread->wakeups);
+        sem_wait(thread->wakeups);
         return;
     }
 
@@ -184,14 +186,14 @@ void ucs_rcache_pred_thread_wait(void *arg, ucs_rcache_pred_time_t until)
 
     ts = ucs_clock_timespec(ucs_monotonic_ns() +
                             ucs_min(until - now, WAIT_MAX_NSEC));
-    sem_clockwait(&thread->wakeups, CLOCK_MONOTONIC, &ts);
+    sem_clockwait(thread->wakeups, CLOCK_MONOTONIC, &ts);
 }
 
 void ucs_rcache_pred_thread_wake(void *arg)
 {
     ucs_rcache_pred_thread_t *thread = arg;
 
-    sem_post(&thread->wakeups);
+    sem_post(thread->wakeups);
 }
 
 ucs_status_t ucs_rcache_pred_thread_create(ucs_rcache_pred_thread_t **thread_p)
@@ -203,15 +205,23 @@ ucs_status_t ucs_rcache_pred_thread_create(ucs_rcache_pred_thread_t **thread_p)
         return UCS_ERR_NO_MEMORY;
     }
 
-    sem_init(&thread->wakeups, 0, 0);
+    sem_init(&thread->own_wakeups, 0, 0);
+    thread->wakeups = &thread->own_wakeups;
     pthread_once(&tsc_once, tsc_measure);
     *thread_p = thread;
     return UCS_OK;
 }
 
+void ucs_rcache_pred_thread_share(ucs_rcache_pred_thread_t *thread, sem_t *wakeups)
+{
+    if (!thread->running) {
+        thread->wakeups = wakeups;
+    }
+}
+
 void ucs_rcache_pred_thread_destroy(ucs_rcache_pred_thread_t *thread)
 {
-    sem_destroy(&thread->wakeups);
+    sem_destroy(&thread->own_wakeups);
     free(thread);
 }
 

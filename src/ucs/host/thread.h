@@ -12,6 +12,7 @@
 #include <ucs/sys/compiler_def.h>
 
 #include <sched.h>
+#include <semaphore.h>
 
 BEGIN_C_DECLS
 
@@ -34,6 +35,10 @@ typedef struct ucs_rcache_pred_thread ucs_rcache_pred_thread_t;
  *  argument of the sleep, and so exists before the cache. The first call in a process
  *  measures the clock, which takes 1 ms. @return UCS_ERR_NO_MEMORY. */
 ucs_status_t ucs_rcache_pred_thread_create(ucs_rcache_pred_thread_t **thread_p);
+
+/** Let other processes wake the thread as well, by a semaphore that lasts as long as the
+ *  thread. Does nothing if the thread is running. */
+void ucs_rcache_pred_thread_share(ucs_rcache_pred_thread_t *thread, sem_t *wakeups);
 
 /** Free the state of a thread, which must have been stopped. */
 void ucs_rcache_pred_thread_destroy(ucs_rcache_pred_thread_t *thread);

@@ -46,6 +46,7 @@ static void forget(pred_node_device_t *entry)
 {
     ucs_rcache_pred_limit_forget(&entry->limit);
     ucs_relaxed_store(&entry->told, 0);
+    ucs_relaxed_store(&entry->wanted.regions, 0);
 }
 
 /* Use an entry of the table, if the entry is that of the device or if no process uses the

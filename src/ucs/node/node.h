@@ -12,6 +12,7 @@
 
 #include <limits.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -152,8 +153,8 @@ void ucs_rcache_pred_node_release(ucs_rcache_pred_node_t *node, uint64_t bytes,
  *         the caller deregisters the regions, and then calls @ref
  *         ucs_rcache_pred_node_release_offered.
  */
-int ucs_rcache_pred_node_offer(ucs_rcache_pred_node_t *node, uint64_t bytes,
-                               uint64_t regions);
+int ucs_rcache_pred_node_offer(ucs_rcache_pred_node_t *node, unsigned device,
+                               uint64_t bytes, uint64_t regions);
 
 /** As @ref ucs_rcache_pred_node_release, for regions that were offered: the
  *  offer has taken them off the missing room already. */
@@ -161,13 +162,30 @@ void ucs_rcache_pred_node_release_offered(ucs_rcache_pred_node_t *node,
                                           uint64_t bytes, uint64_t regions);
 
 /**
- * @param [out] idle  For how long, ns, nobody will use what shall give way.
+ * Have other processes wake a thread of this process when they ask. To be called once,
+ * before the thread starts.
  *
- * @return whether another process has asked for room since the last call, and
- *         some of that room is still missing. If nobody has asked, the call
- *         takes one load of shared memory.
+ * @return what the thread has to wait for; it lasts as long as the membership.
  */
-int ucs_rcache_pred_node_is_asked(ucs_rcache_pred_node_t *node, uint64_t *idle);
+sem_t *ucs_rcache_pred_node_wakeups(ucs_rcache_pred_node_t *node);
+
+/** @return whether the next ask will wake this process's thread, which may sleep until
+ *  then: no process has asked since @ref ucs_rcache_pred_node_is_asked. */
+int ucs_rcache_pred_node_may_sleep(ucs_rcache_pred_node_t *node);
+
+/** @return whether another process has asked for room or keys since the last call. If
+ *  nobody has asked, the call takes one load of shared memory. */
+int ucs_rcache_pred_node_is_asked(ucs_rcache_pred_node_t *node);
+
+/**
+ * @param [in]  device  Number of the device whose keys were asked for;
+ *                      UCS_RCACHE_PRED_NODE_DEVICES: room in the bounds.
+ * @param [out] idle    For how long, ns, nobody will use what shall give way.
+ *
+ * @return whether some of what was asked for is still missing.
+ */
+int ucs_rcache_pred_node_lacks(const ucs_rcache_pred_node_t *node, unsigned device,
+                               uint64_t *idle);
 
 
 /** The sums over all processes of the node. */
@@ -250,6 +268,17 @@ void ucs_rcache_pred_node_lacks_key(ucs_rcache_pred_node_t *node, unsigned devic
  *  @return whether it is the first one that the job has heard of. */
 int ucs_rcache_pred_node_key_refused(ucs_rcache_pred_node_t *node, unsigned device,
                                      uint64_t now, ucs_rcache_pred_node_keys_t *keys);
+
+/**
+ * Ask the other processes of the job to deregister idle memory, as @ref
+ * ucs_rcache_pred_node_ask does: for a process that was refused a key, or has given one
+ * up. A process that has much less than its equal share asks for a part of the
+ * difference, since the next buffers need keys as well.
+ *
+ * @return whether other processes have keys.
+ */
+int ucs_rcache_pred_node_ask_keys(ucs_rcache_pred_node_t *node, unsigned device,
+                                  uint64_t idle);
 
 void ucs_rcache_pred_node_get_keys(const ucs_rcache_pred_node_t *node, unsigned device,
                                    ucs_rcache_pred_node_keys_t *keys);

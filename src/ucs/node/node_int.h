@@ -13,6 +13,7 @@
 
 #include <ucs/base/relaxed.h>
 
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <sys/types.h>
 
@@ -73,7 +74,7 @@ BEGIN_C_DECLS
 
 #define UCS_RCACHE_PRED_NODE_MAGIC   0x7072656472656721ull /* "predreg!" */
 /** Version of the layout of the shared memory: every change of the layout raises it. */
-#define UCS_RCACHE_PRED_NODE_VERSION 7
+#define UCS_RCACHE_PRED_NODE_VERSION 8
 
 /** Number of slots, and so of processes at most: more than any node has processors so
  *  far. */
@@ -171,6 +172,12 @@ typedef struct ucs_rcache_pred_node_slot {
      *  Written by the process that looks, and set to 0 with the slot */
     _Atomic(uint64_t) helper_seen;
     _Atomic(uint64_t) seat;
+    /** Whether the owner's helper thread sleeps until it is woken by wakeups: set by the
+     *  owner, and cleared by the process that wakes it. Sequentially consistent, as asks
+     *  and its reader: either the thread sees an ask, or the asking process sees that the
+     *  thread sleeps */
+    _Atomic(uint64_t) sleeps;
+    sem_t             wakeups;
     /** Processors to which the launcher has bound the owner, and to which its threads
      *  could be bound */
     _Atomic(uint64_t) affinity[UCS_RCACHE_PRED_NODE_CPU_WORDS];
@@ -225,10 +232,24 @@ typedef struct pred_node_watch {
 } pred_node_watch_t;
 
 
+/** What a process has asked the others to give up: the most that one has asked for, less
+ *  what was given up since. Written by the processes that ask, give up, or give back.
+ *  Relaxed: each is a number by itself; if several processes change them at a time, a
+ *  little more or less is deregistered */
+typedef struct pred_node_wanted {
+    _Atomic(uint64_t) bytes;
+    _Atomic(uint64_t) regions;
+    /** For how long nobody will use what shall give way, ns, as the last process has
+     *  asked */
+    _Atomic(uint64_t) idle;
+} pred_node_wanted_t;
+
+
 /** A device, and what its refusals have told the processes of a job. */
 typedef struct pred_node_device {
     _Atomic(uint64_t)       name; /**< 0: none so far. Sequentially consistent */
     ucs_rcache_pred_limit_t limit;
+    pred_node_wanted_t      wanted; /**< Missing keys; no bytes */
     _Atomic(uint64_t)       told; /**< What the processes have told their user of it, a
                                        bit each. Relaxed: who sets a bit tells */
 } pred_node_device_t;
@@ -241,18 +262,12 @@ typedef struct ucs_rcache_pred_node_shm {
      *  not see the index of a new slot here yet, the process has added its own
      *  part before the owner of the new slot adds anything. */
     _Atomic(uint32_t)                 num_used UCS_V_ALIGNED(64);
-    /** How often a process has asked for room. Release and acquire, see
+    /** How often a process has asked for room or keys. See sleeps, and
      *  ucs_rcache_pred_node_is_asked() */
     _Atomic(uint64_t)                 asks UCS_V_ALIGNED(64);
-    /** The missing room: the most that one process has asked for, less the room
-     *  given back since. In one cache line with asks, which a reader has just
-     *  read. Relaxed: each is a number by itself; if several processes change
-     *  them at a time, a little more or less is deregistered */
-    _Atomic(uint64_t)                 wanted_bytes;
-    _Atomic(uint64_t)                 wanted_regions;
-    /** For how long nobody will use what shall give way, ns, as the last process has
-     *  asked */
-    _Atomic(uint64_t)                 wanted_idle;
+    /** The missing room within the bounds of the node. In one cache line with asks,
+     *  which a reader has just read */
+    pred_node_wanted_t                wanted;
     pred_node_device_t               devices[UCS_RCACHE_PRED_NODE_DEVICES]
                                              UCS_V_ALIGNED(64);
     pred_node_watch_t                watch UCS_V_ALIGNED(64);
@@ -276,6 +291,8 @@ struct ucs_rcache_pred_node {
                                                   cpuset is not noticed */
     uint16_t                      cores[CPU_SETSIZE]; /**< See cpus.h */
     uint64_t                      joined;    /**< CLOCK_MONOTONIC, ns */
+    int                           has_thread; /**< Whether a thread waits for wakeups of
+                                                  the slot. Written before it starts */
 
     /** Index of the slot at which pred_node_reap() goes on. Any thread adds to the
      *  index; relaxed: going on anywhere is right */

@@ -96,6 +96,7 @@ static void params_to_state(ucs_rcache_pred_t *pred,
                             const ucs_rcache_pred_params_t *params)
 {
     pred->params          = *params;
+    pred->node            = params->node;
     if (params->page_size == 0) {
         pred->params.page_size = ucs_page_size();
     }
@@ -243,7 +244,12 @@ ucs_status_t ucs_rcache_pred_domain_create(ucs_rcache_pred_t *pred,
 void ucs_rcache_pred_domain_limit(ucs_rcache_pred_domain_t *domain,
                                   const ucs_rcache_pred_limits_t *limits)
 {
+    ucs_rcache_pred_t *pred = domain->pred;
+
     domain->limits = *limits;
+    ucs_mutex_lock(&pred->helper_mutex);
+    pred->node = (limits->node != NULL) ? limits->node : pred->node;
+    ucs_mutex_unlock(&pred->helper_mutex);
 }
 
 unsigned

@@ -430,13 +430,23 @@ void ucs_rcache_pred_domain_destroy(ucs_rcache_pred_domain_t *domain);
  * @return UCS_ERR_INVALID_PARAM if the range is empty or goes beyond the top of
  *         the address space; UCS_ERR_EXCEEDS_LIMIT if there is no room within
  *         the bounds, or the status of mem_reg if it failed. If there was no
- *         room or no memory, the cache has deregistered all idle regions in vain.
+ *         room, the cache has deregistered all idle regions in vain; if there was no
+ *         memory, as many as @ref ucs_rcache_pred_cure does.
  */
 ucs_status_t ucs_rcache_pred_begin(ucs_rcache_pred_domain_t *domain,
                                    void *address, size_t length,
                                    unsigned flags,
                                    const ucs_rcache_pred_context_t *context,
                                    void **memh_p);
+
+/**
+ * The system has refused a registration past the cache: deregister idle regions, at least
+ * as many bytes if there are so many, and ask the other processes of the node for keys,
+ * which they give up within some ms. Thread safe.
+ *
+ * @return 0 if this process had nothing to give up, and the others have no keys.
+ */
+int ucs_rcache_pred_cure(ucs_rcache_pred_domain_t *domain, size_t length);
 
 /**
  * End a use. Thread safe. Makes no system call under the predict policy, with two

@@ -146,6 +146,16 @@ static inline int pred_counts_keys(const ucs_rcache_pred_domain_t *domain)
     return domain->limits.node != NULL;
 }
 
+/** @return whether a registration in the domain that the system has refused may lack a
+ *          key: the kernel does not say that something else was short. */
+static inline int pred_may_lack_keys(const ucs_rcache_pred_domain_t *domain)
+{
+    const ucs_rcache_pred_ops_t *ops = &domain->pred->ops;
+
+    return pred_counts_keys(domain) &&
+           ((ops->may_lack_keys == NULL) || ops->may_lack_keys(domain->arg));
+}
+
 /** @return whether no bound on the number of registrations has room for one more in a
  *          domain. Under lock. */
 int pred_keys_are_scarce(const ucs_rcache_pred_domain_t *domain);
@@ -174,10 +184,44 @@ int pred_range_never_fits(const ucs_rcache_pred_t *pred,
 uint64_t pred_evict(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline,
                     pred_scarce_t scarce);
 
-/** If another process of the node lacks room, deregister idle regions until it has enough,
- *  as long as nobody will use them for longer than the other process can wait. Any
- *  thread. */
+/** A registration that the system has refused, and what was given up for it. */
+typedef struct pred_cure {
+    ucs_rcache_pred_domain_t *domain;
+    uint64_t                 bytes;   /**< What was refused */
+    uint64_t                 given;   /**< Bytes given up so far; 0 at first, as the next
+                                           ones */
+    unsigned                 regions; /**< Regions given up so far */
+    uint64_t                 idle;    /**< For how long nobody would have used the last
+                                           one, ns */
+} pred_cure_t;
+
+/**
+ * Deregister one idle region for a registration that the system has refused: the one whose
+ * next use is farthest away, if that use is expected after @a deadline. If this process has
+ * given up its part, or has no such region, and the registration may lack a key, ask the
+ * other processes of the node for keys, unless there is a deadline. Without the lock.
+ *
+ * @return whether a region was deregistered, and so the caller shall try again.
+ */
+int pred_cure(pred_cure_t *cure, ucs_rcache_pred_time_t deadline);
+
+/** Ask the other processes of the node for keys, if a registration in the domain may have
+ *  lacked one. @param [in] idle  As for @ref ucs_rcache_pred_node_ask. @return whether
+ *  other processes have keys. */
+int pred_ask_keys(const ucs_rcache_pred_domain_t *domain, uint64_t idle);
+
+/** If another process of the node lacks room or keys, deregister idle regions until it has
+ *  enough, as long as nobody will use them for longer than the other process can wait.
+ *  Under helper_mutex. */
 void pred_answer_node(ucs_rcache_pred_t *pred);
+
+/** How often to look whether other processes ask, ns, where they ask often. */
+#define PRED_ANSWER_INTERVAL 4000000
+
+/** @return when to call that function next, if no ask wakes the thread before. Under
+ *  helper_mutex. */
+ucs_rcache_pred_time_t
+pred_answer_due(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now);
 
 /**
  * Take room, and deregister idle regions until there is enough, those with the

@@ -129,11 +129,9 @@ ucs_status_t pred_claim(pred_use_t *use, pred_handle_t *old)
  * short, and not bytes, unless the kernel says what else was. Without the lock. */
 static void learn_limit(const ucs_rcache_pred_domain_t *domain)
 {
-    const ucs_rcache_pred_ops_t *ops = &domain->pred->ops;
     ucs_rcache_pred_node_keys_t keys;
 
-    if (pred_counts_keys(domain) &&
-        ((ops->may_lack_keys == NULL) || ops->may_lack_keys(domain->arg)) &&
+    if (pred_may_lack_keys(domain) &&
         ucs_rcache_pred_node_key_refused(domain->limits.node, domain->limits.device,
                                          ucs_monotonic_ns(), &keys)) {
         ucs_warn("%s has no more keys: it refused a registration beside %" PRIu64
@@ -146,32 +144,28 @@ static void learn_limit(const ucs_rcache_pred_domain_t *domain)
 
 /* Register a claimed region for which room was taken. As long as the system has no memory
  * for the registration, deregister an idle region that is needed later than the deadline,
- * and try again. Without the lock. */
+ * see pred_cure(), and try again. Without the lock. */
 static ucs_status_t register_try(ucs_rcache_pred_t *pred,
                                  pred_handle_t *handle, unsigned flags,
                                  ucs_rcache_pred_time_t deadline,
                                  ucs_rcache_pred_time_t *end_p)
 {
-    uint64_t given = 0;
+    pred_cure_t cure = {
+        .domain = handle->domain,
+        .bytes  = pred_page_bytes(pred, &handle->range)
+    };
     ucs_status_t status;
-    uint64_t bytes;
 
-    for (;;) {
+    do {
         status = pred_register(handle, UCS_RCACHE_PRED_BY_USE, flags, end_p);
-        if (status != UCS_ERR_NO_MEMORY) {
-            break;
-        }
+    } while ((status == UCS_ERR_NO_MEMORY) && pred_cure(&cure, deadline));
 
-        bytes = pred_evict(pred, deadline, PRED_SCARCE_SYSTEM);
-        if (bytes == 0) {
-            return status;
+    if ((status == UCS_OK) && (cure.regions > 0)) {
+        if (cure.given < cure.bytes) {
+            learn_limit(handle->domain);
         }
-        given += bytes;
-    }
-
-    if ((status == UCS_OK) && (given > 0) &&
-        (given < pred_page_bytes(pred, &handle->range))) {
-        learn_limit(handle->domain);
+        /* Others may have memory that they need later */
+        (void)pred_ask_keys(handle->domain, cure.idle);
     }
     return status;
 }

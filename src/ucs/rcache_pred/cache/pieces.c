@@ -196,14 +196,14 @@ piece_register(ucs_rcache_pred_pieces_t *pieces, unsigned flags,
     ucs_rcache_pred_t *pred      = pieces->domain->pred;
     ucs_rcache_pred_time_t begin = pred_now(pred);
     pred_handle_t handle         = piece_handle(pieces->domain, piece);
+    pred_cure_t cure             = {.domain = pieces->domain, .bytes = piece->length};
     ucs_rcache_pred_time_t end;
     ucs_status_t status;
 
     do {
         status = pred_register(&handle, UCS_RCACHE_PRED_BY_PIECE,
                                flags | pred->params.helper_flags, &end);
-    } while ((status == UCS_ERR_NO_MEMORY) &&
-             pred_evict(pred, 0, PRED_SCARCE_SYSTEM));
+    } while ((status == UCS_ERR_NO_MEMORY) && pred_cure(&cure, 0));
 
     piece->memh = handle.memh;
 

@@ -26,9 +26,22 @@
  * and uses that hold the room may end only once the waiting thread goes on. */
 #define RESERVE_PATIENCE 1000
 
+/* How many idle regions of its own a process gives up at most for one use while the
+ * processes have too many keys: so all of them together come back to the limit, where each
+ * gives up what it needs last */
+#define KEYS_PART 2
+
+/* How many idle regions of its own a process gives up at most for an attempt to register
+ * that the system refuses, unless their bytes are fewer than were refused */
+#define REFUSED_PART 8
+
 /* How many regions at most give way to other processes in one round. If that is not enough,
  * the others ask again with their next uses */
 #define ANSWER_STEPS 64
+
+/* When nobody has asked for so long, ns, the thread sleeps until the next ask wakes it. To
+ * be woken for each ask would take more time where there are many */
+#define QUIET_TIME 250000000
 
 /* Each region that gives way moves the share of predicted ones
  * by 1 / FORETOLD_FADE of the distance */
@@ -142,52 +155,82 @@ uint64_t pred_evict(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline,
     return evict(pred, NULL, deadline, scarce, 0, &idle, &wait);
 }
 
-/* Offer the room of an extent to other processes of the node. @return whether they still
- * lacked room, so that the offer counts and the caller gives up the extent. */
-static int offer(ucs_rcache_pred_t *pred,
+/* Offer an extent to other processes of the node. @return whether they still lacked its
+ * room or key, so that the offer counts and the caller gives up the extent. */
+static int offer(ucs_rcache_pred_t *pred, unsigned device,
                  const ucs_rcache_pred_extent_t *extent)
 {
     pred_reservation_t room = pred_reservation(pred, &extent->range,
                                                PRED_PART_WHOLE);
 
-    return ucs_rcache_pred_node_offer(pred->params.node, room.bytes,
-                                      room.regions);
+    return ucs_rcache_pred_node_offer(pred->node, device, room.bytes, room.regions);
 }
 
 /* Deregister one idle region that nobody will use for longer than @a idle, ns, if other
- * processes still lack room. @return whether there was such a region. */
-static int evict_for_others(ucs_rcache_pred_t *pred, uint64_t idle)
+ * processes still lack room, or keys of the device of @a domain. @return whether there was
+ * such a region. */
+static int evict_for_others(ucs_rcache_pred_t *pred,
+                            const ucs_rcache_pred_domain_t *domain, unsigned device,
+                            uint64_t idle)
 {
     ucs_rcache_pred_extent_t *victim;
     pred_handle_t handle;
 
     pred_lock(pred);
-    victim = find_victim(pred, NULL, 0);
+    victim = find_victim(pred, domain, 0);
     if ((victim == NULL) ||
         (idle_time(pred, ucs_rcache_pred_region_of(victim)) <= idle) ||
-        !offer(pred, victim)) {
+        !offer(pred, device, victim)) {
         pred_unlock(pred);
         return 0;
     }
 
     handle         = take_victim(pred, victim, PRED_SCARCE_NODE);
-    handle.offered = 1;
+    handle.offered = (domain == NULL);
     pred_unlock(pred);
 
     pred_deregister(&handle, UCS_RCACHE_PRED_BY_USE);
     return 1;
 }
 
-void pred_answer_node(ucs_rcache_pred_t *pred)
+/* Give up what other processes lack: keys of the device of a domain, or room in the bounds
+ * of the node (NULL, UCS_RCACHE_PRED_NODE_DEVICES) */
+static void answer(ucs_rcache_pred_t *pred, const ucs_rcache_pred_domain_t *domain,
+                   unsigned device)
 {
     unsigned left = ANSWER_STEPS;
     uint64_t idle;
 
-    if ((pred->params.node != NULL) &&
-        ucs_rcache_pred_node_is_asked(pred->params.node, &idle)) {
-        while ((left-- > 0) && evict_for_others(pred, idle)) {
+    if (ucs_rcache_pred_node_lacks(pred->node, device, &idle)) {
+        while ((left-- > 0) && evict_for_others(pred, domain, device, idle)) {
         }
     }
+}
+
+void pred_answer_node(ucs_rcache_pred_t *pred)
+{
+    ucs_rcache_pred_domain_t *domain;
+
+    if ((pred->node == NULL) || !ucs_rcache_pred_node_is_asked(pred->node)) {
+        return;
+    }
+
+    pred->asked = pred_now(pred);
+    answer(pred, NULL, UCS_RCACHE_PRED_NODE_DEVICES);
+    ucs_list_for_each(domain, &pred->domains, list) {
+        if (pred_counts_keys(domain)) {
+            answer(pred, domain, domain->limits.device);
+        }
+    }
+}
+
+ucs_rcache_pred_time_t
+pred_answer_due(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
+{
+    return ((pred->node == NULL) ||
+            ((pred_elapsed(pred->asked, now) > QUIET_TIME) &&
+             ucs_rcache_pred_node_may_sleep(pred->node))) ?
+           UCS_RCACHE_PRED_TIME_INF : (now + PRED_ANSWER_INTERVAL);
 }
 
 /* Count the room as taken, if it fits the bounds of this process. @return
@@ -296,8 +339,7 @@ static void ask(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
 static int is_limited(const ucs_rcache_pred_domain_t *domain)
 {
     return (domain != NULL) && ((domain->limits.max_bytes != UINT64_MAX) ||
-                                (domain->limits.max_regions != UINT64_MAX) ||
-                                pred_counts_keys(domain));
+                                (domain->limits.max_regions != UINT64_MAX));
 }
 
 static int limits_fit(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
@@ -310,7 +352,8 @@ static int limits_fit(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
     return fits;
 }
 
-/* Deregister idle regions of a domain until the room fits the limits of the domain. If
+/* Deregister idle regions of a domain until the room fits the limits of the domain, but at
+ * most KEYS_PART for keys alone; the other processes are asked for keys besides. If
  * the room alone exceeds a limit, a registration by a use evicts all idle regions of the
  * domain, as UCX's own cache does, and a registration ahead (deadline > 0) evicts none.
  * @return 0 if the room does not fit in the end */
@@ -318,10 +361,12 @@ static int heed_limits(ucs_rcache_pred_t *pred, const pred_reservation_t *room,
                        ucs_rcache_pred_time_t deadline)
 {
     const ucs_rcache_pred_domain_t *domain = room->domain;
-    uint64_t idle;
-    int wait;
+    int is_own                             = is_limited(domain);
+    unsigned given                         = 0;
+    uint64_t idle                          = 0;
+    int fits, wait;
 
-    if (!is_limited(domain)) {
+    if (!is_own && ((domain == NULL) || !pred_counts_keys(domain))) {
         return 1;
     }
 
@@ -329,21 +374,58 @@ static int heed_limits(ucs_rcache_pred_t *pred, const pred_reservation_t *room,
         return 0;
     }
 
-    if (limits_fit(pred, room)) {
+    fits = limits_fit(pred, room);
+    if (fits) {
         return 1;
+    }
+
+    while (!fits && (is_own || (given++ < KEYS_PART)) &&
+           evict(pred, domain, deadline, PRED_SCARCE_BOUND, 0, &idle, &wait)) {
+        fits = limits_fit(pred, room);
     }
 
     if (pred_counts_keys(domain) && (deadline == 0)) {
         ucs_rcache_pred_node_lacks_key(domain->limits.node, domain->limits.device,
                                        ucs_monotonic_ns());
+        ucs_rcache_pred_node_ask_keys(domain->limits.node, domain->limits.device, idle);
     }
-    while (!limits_fit(pred, room)) {
-        if (!evict(pred, domain, deadline, PRED_SCARCE_BOUND, 0, &idle, &wait)) {
-            return 0;
-        }
+    return fits;
+}
+
+int pred_ask_keys(const ucs_rcache_pred_domain_t *domain, uint64_t idle)
+{
+    return pred_may_lack_keys(domain) &&
+           ucs_rcache_pred_node_ask_keys(domain->limits.node, domain->limits.device,
+                                         idle);
+}
+
+int pred_cure(pred_cure_t *cure, ucs_rcache_pred_time_t deadline)
+{
+    ucs_rcache_pred_domain_t *domain = cure->domain;
+    uint64_t bytes                   = 0;
+    int wait;
+
+    if ((cure->regions < REFUSED_PART) || (cure->given < cure->bytes)) {
+        /* Another device may have other keys */
+        bytes = evict(domain->pred, pred_may_lack_keys(domain) ? domain : NULL, deadline,
+                      PRED_SCARCE_SYSTEM, 0, &cure->idle, &wait);
     }
 
-    return 1;
+    cure->given   += bytes;
+    cure->regions += (bytes > 0);
+    if ((bytes == 0) && (deadline == 0)) {
+        pred_ask_keys(domain, 0);
+    }
+    return bytes > 0;
+}
+
+int ucs_rcache_pred_cure(ucs_rcache_pred_domain_t *domain, size_t length)
+{
+    pred_cure_t cure = {.domain = domain, .bytes = length};
+
+    while (pred_cure(&cure, 0)) {
+    }
+    return pred_ask_keys(domain, 0) || (cure.regions > 0);
 }
 
 int pred_reserve(ucs_rcache_pred_t *pred, pred_reservation_t *room,

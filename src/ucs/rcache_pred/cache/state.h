@@ -374,6 +374,10 @@ struct ucs_rcache_pred {
     ucs_list_link_t             domains;
     unsigned                    num_domains; /**< Number of domains that were
                                                   created so far */
+    ucs_rcache_pred_node_t      *node;     /**< Where other processes ask this one for
+                                                room or keys: params.node, or that of
+                                                the domains; NULL: nobody asks */
+    ucs_rcache_pred_time_t      asked;     /**< When somebody had asked last */
     ucs_rcache_pred_predictor_t predictor;
     pred_rounds_t               rounds;
     pred_seat_t                 seat;

@@ -8,6 +8,7 @@
 #include "helper.h"
 #include "spend.h"
 
+#include <ucs/rcache_pred/cache/bound.h>
 #include <ucs/rcache_pred/cache/lanes.h>
 
 #include <ucs/sys/math.h>
@@ -124,14 +125,6 @@ poll_time(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
     return UCS_RCACHE_PRED_TIME_INF;
 }
 
-/* Whether other processes of the node might ask this one for room, and this one has
- * regions to give up for them */
-static int may_be_asked(ucs_rcache_pred_t *pred)
-{
-    return (pred->params.node != NULL) &&
-           !ucs_rcache_pred_timeq_is_empty(&pred->rounds.awaited);
-}
-
 static ucs_rcache_pred_time_t
 come_back(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t next)
 {
@@ -204,8 +197,8 @@ ucs_rcache_pred_time_t pred_sleep(ucs_rcache_pred_t *pred)
         return come_back(pred, ucs_min(next, quiet_time(pred, now)));
     }
 
-    if (may_be_asked(pred)) {
-        next = ucs_min(next, now + RELAXED_INTERVAL);
+    if (!ucs_rcache_pred_timeq_is_empty(&pred->rounds.awaited)) {
+        next = ucs_min(next, pred_answer_due(pred, now));
     }
 
     come_back(pred, next); /* Once asleep is set, other threads may write due */

@@ -37,9 +37,6 @@
 #define ABSENT_CHECKS   5
 #define ABSENT_INTERVAL 1000000000
 
-/* How often the thread looks whether another process of the node lacks room, ns */
-#define ANSWER_INTERVAL 4000000
-
 /* How often the thread looks, while the program does the helper's work, whether the process
  * has registered memory that others may need, ns: nobody wakes the thread for that */
 #define STAND_BY_INTERVAL 1000000000
@@ -66,18 +63,15 @@ static ucs_rcache_pred_time_t stand_by(ucs_rcache_pred_t *pred)
         if (pred->shortage.state.is_short) {
             pred_take_seat(pred, now); /* The thread may get the work */
         }
-        if (pred->params.node != NULL) {
-            pred_answer_node(pred);
-        }
+        pred_answer_node(pred);
         next = ucs_min(next, pred_shortage_due(pred, now));
+        next = ucs_min(next, pred_answer_due(pred, pred_now(pred)));
         ucs_mutex_unlock(&pred->helper_mutex);
+    } else {
+        next = ucs_min(next, now + PRED_ANSWER_INTERVAL);
     }
 
-    if (atomic_load(&pred->handshake.mode) == UCS_RCACHE_PRED_MODE_THREAD) {
-        return now;
-    }
-    return (pred->params.node != NULL) ?
-           ucs_min(next, pred_now(pred) + ANSWER_INTERVAL) : next;
+    return (atomic_load(&pred->handshake.mode) == UCS_RCACHE_PRED_MODE_THREAD) ? now : next;
 }
 
 ucs_rcache_pred_time_t ucs_rcache_pred_poll(ucs_rcache_pred_t *pred)

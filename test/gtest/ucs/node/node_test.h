@@ -151,7 +151,8 @@ protected:
     {
         uint64_t idle;
 
-        return ucs_rcache_pred_node_is_asked(node, &idle);
+        return ucs_rcache_pred_node_is_asked(node) &&
+               ucs_rcache_pred_node_lacks(node, UCS_RCACHE_PRED_NODE_DEVICES, &idle);
     }
 
     static ucs_rcache_pred_node_totals_t totals(ucs_rcache_pred_node_t *node)

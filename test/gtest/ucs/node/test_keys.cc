@@ -103,6 +103,34 @@ protected:
     unsigned          m_looks = 0, m_few_free = 0;
 };
 
+/* A thread that sleeps is woken once, and looks by itself from then on */
+TEST_F(test_keys, asking_wakes_threads_that_sleep)
+{
+    start(2, 1);
+    auto a = m_ranks[0].node, b = m_ranks[1].node;
+    uint64_t idle;
+
+    EXPECT_FALSE(ucs_rcache_pred_node_ask_keys(a, 0, 0)) << "nobody has any";
+    ucs_rcache_pred_node_key_taken(b, 0);
+    EXPECT_FALSE(ucs_rcache_pred_node_may_sleep(b)) << "no thread";
+    sem_t *wakeups = ucs_rcache_pred_node_wakeups(b);
+
+    EXPECT_TRUE(ucs_rcache_pred_node_may_sleep(b));
+    EXPECT_TRUE(ucs_rcache_pred_node_ask_keys(a, 0, 0));
+    EXPECT_EQ(0, sem_trywait(wakeups));
+    EXPECT_FALSE(ucs_rcache_pred_node_may_sleep(b));
+    EXPECT_TRUE(ucs_rcache_pred_node_is_asked(b));
+    EXPECT_TRUE(ucs_rcache_pred_node_lacks(b, 0, &idle));
+    EXPECT_TRUE(ucs_rcache_pred_node_offer(b, 0, 0, 1));
+    EXPECT_FALSE(ucs_rcache_pred_node_lacks(b, 0, &idle));
+
+    EXPECT_TRUE(ucs_rcache_pred_node_may_sleep(b));
+    EXPECT_TRUE(ucs_rcache_pred_node_ask_keys(a, 0, 0));
+    EXPECT_TRUE(ucs_rcache_pred_node_ask_keys(a, 0, 0));
+    EXPECT_EQ(0, sem_trywait(wakeups));
+    EXPECT_NE(0, sem_trywait(wakeups));
+}
+
 TEST_F(test_keys, of_all_processes_are_summed_by_device)
 {
     auto a = join(), b = join();

@@ -261,14 +261,16 @@ TEST_F(test_node, urgent_asks_come_first)
     ucs_rcache_pred_node_ask(a, 500, 0, 10);
     ucs_rcache_pred_node_ask(b, 100, 0, 0);
     ucs_rcache_pred_node_ask(a, 500, 0, 10);
-    ASSERT_TRUE(ucs_rcache_pred_node_is_asked(c, &idle));
+    ASSERT_TRUE(ucs_rcache_pred_node_is_asked(c));
+    ASSERT_TRUE(ucs_rcache_pred_node_lacks(c, UCS_RCACHE_PRED_NODE_DEVICES, &idle));
     EXPECT_EQ(0u, idle);
-    EXPECT_TRUE(ucs_rcache_pred_node_offer(c, 100, 0));
-    EXPECT_FALSE(ucs_rcache_pred_node_offer(c, 100, 0));
+    EXPECT_TRUE(ucs_rcache_pred_node_offer(c, UCS_RCACHE_PRED_NODE_DEVICES, 100, 0));
+    EXPECT_FALSE(ucs_rcache_pred_node_offer(c, UCS_RCACHE_PRED_NODE_DEVICES, 100, 0));
     ucs_rcache_pred_node_release_offered(c, 100, 0);
 
     ucs_rcache_pred_node_ask(a, 300, 0, 10);
-    ASSERT_TRUE(ucs_rcache_pred_node_is_asked(c, &idle));
+    ASSERT_TRUE(ucs_rcache_pred_node_is_asked(c));
+    ASSERT_TRUE(ucs_rcache_pred_node_lacks(c, UCS_RCACHE_PRED_NODE_DEVICES, &idle));
     EXPECT_EQ(10u, idle);
 }
 
@@ -391,9 +393,9 @@ TEST_F(test_node, offers_are_no_more_than_is_lacked)
     EXPECT_TRUE(is_asked(a));
     EXPECT_TRUE(is_asked(c));
     EXPECT_TRUE(is_asked(d));
-    EXPECT_TRUE(ucs_rcache_pred_node_offer(d, 50, 1));
-    EXPECT_TRUE(ucs_rcache_pred_node_offer(a, 400, 1));
-    EXPECT_FALSE(ucs_rcache_pred_node_offer(c, 500, 1));
+    EXPECT_TRUE(ucs_rcache_pred_node_offer(d, UCS_RCACHE_PRED_NODE_DEVICES, 50, 1));
+    EXPECT_TRUE(ucs_rcache_pred_node_offer(a, UCS_RCACHE_PRED_NODE_DEVICES, 400, 1));
+    EXPECT_FALSE(ucs_rcache_pred_node_offer(c, UCS_RCACHE_PRED_NODE_DEVICES, 500, 1));
     EXPECT_FALSE(reserve(b, 350)) << "it is not given back yet";
 
     ucs_rcache_pred_node_release_offered(d, 50, 1);
@@ -410,10 +412,10 @@ TEST_F(test_node, offers_count_once)
     reserve(a, 400);
     reserve(c, 600);
     ask(b, 100);
-    EXPECT_TRUE(ucs_rcache_pred_node_offer(a, 400, 1));
+    EXPECT_TRUE(ucs_rcache_pred_node_offer(a, UCS_RCACHE_PRED_NODE_DEVICES, 400, 1));
     ask(b, 350);
     ucs_rcache_pred_node_release_offered(a, 400, 1);
-    EXPECT_TRUE(ucs_rcache_pred_node_offer(c, 600, 1));
+    EXPECT_TRUE(ucs_rcache_pred_node_offer(c, UCS_RCACHE_PRED_NODE_DEVICES, 600, 1));
 }
 
 TEST_F(test_node, asking_again_does_not_add_up)

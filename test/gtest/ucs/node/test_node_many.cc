@@ -120,7 +120,8 @@ TEST_F(test_node_many, one_of_many_processes_offers)
                     sched_yield();
                 }
                 *offers += is_asked(own) &&
-                           ucs_rcache_pred_node_offer(own, 100, 1);
+                           ucs_rcache_pred_node_offer(own, UCS_RCACHE_PRED_NODE_DEVICES,
+                                                      100, 1);
                 ++*looked;
             }
             ucs_rcache_pred_node_leave(own);

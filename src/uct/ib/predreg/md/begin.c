@@ -18,6 +18,10 @@
 
 #include <limits.h>
 #include <stdlib.h>
+#include <unistd.h>
+
+/* For how many ms memory that nothing can do without waits for keys of other processes */
+#define ROOM_TRIES 20
 
 /* A registration requested by UCP */
 typedef struct request {
@@ -53,15 +57,36 @@ static void give_all(uct_predreg_core_t *core)
     purge(core);
 }
 
-/* Register memory past the cache, such as UCX's own pools. If the system has no room to
- * register memory in a managed domain, all memory without a present use is deregistered
- * before the second attempt. */
+/* Make room for memory that the system has refused, and that nothing can do without: give
+ * up some idle regions, and ask other processes of the node for keys. From the second
+ * attempt on, wait for the keys. @return whether to try again */
+static int make_room(const uct_predreg_domain_t *domain, size_t length, unsigned *tries)
+{
+    int helps;
+
+    if (*tries == ROOM_TRIES) {
+        return 0;
+    }
+
+    if ((*tries)++ > 0) {
+        usleep(1000);
+    }
+    uct_predreg_enter();
+    helps = ucs_rcache_pred_cure(domain->cache, length);
+    uct_predreg_leave();
+    return helps;
+}
+
+/* Register memory past the cache, such as UCX's own pools. If make_room() does not help in a
+ * managed domain, all memory without a present use is deregistered before the last
+ * attempt. */
 static UCS_F_NOINLINE ucs_status_t
 foreign_mem_reg(uct_predreg_domain_t *domain, const request_t *req, int is_pool,
                 uct_mem_h *memh_p)
 {
     uct_predreg_core_t *core = domain->core;
     const unsigned quiet     = UCT_MD_MEM_FLAG_HIDE_ERRORS;
+    unsigned tries           = 0;
     ucs_status_t status;
 
     if (domain->cache == NULL) {
@@ -73,8 +98,12 @@ foreign_mem_reg(uct_predreg_domain_t *domain, const request_t *req, int is_pool,
         return status;
     }
 
-    status = uct_predreg_try_mem_reg(domain, req->address, req->length,
-                                     req->flags | quiet, memh_p);
+    do {
+        status = uct_predreg_try_mem_reg(domain, req->address, req->length,
+                                         req->flags | quiet, memh_p);
+    } while ((status == UCS_ERR_NO_MEMORY) &&
+             make_room(domain, req->length, &tries));
+
     if (status == UCS_ERR_NO_MEMORY) {
         give_all(core);
     }
@@ -299,7 +328,13 @@ managed_go_on(uct_predreg_domain_t *domain, const request_t *req,
               uct_predreg_may_t may, const ucs_rcache_pred_context_t *context,
               ucs_status_t status, uct_mem_h *memh_p)
 {
-    while ((status == UCS_ERR_EXCEEDS_LIMIT) && give_way(domain->core)) {
+    int is_vital   = (use_kind(may) == UCS_RCACHE_PRED_USE_WHOLE) &&
+                     (may != UCT_PREDREG_MAY_REFUSE);
+    unsigned tries = 0;
+
+    while (((status == UCS_ERR_EXCEEDS_LIMIT) && give_way(domain->core)) ||
+           ((status == UCS_ERR_NO_MEMORY) && is_vital &&
+            make_room(domain, req->length, &tries))) {
         status = begin_use(domain, req, may, context, memh_p);
     }
 

@@ -108,6 +108,10 @@ static void helper_start(uct_predreg_core_t *core)
         return;
     }
 
+    if ((core->num_opened == 0) && (uct_predreg_node() != NULL)) {
+        ucs_rcache_pred_thread_share(core->thread,
+                                     ucs_rcache_pred_node_wakeups(uct_predreg_node()));
+    }
     status = ucs_rcache_pred_thread_start(core->thread, "predreg", poll_cache,
                                           core->pred);
     if (status != UCS_OK) {

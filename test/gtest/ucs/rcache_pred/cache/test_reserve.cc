@@ -320,7 +320,8 @@ TEST_F(test_reserve, others_are_given_what_they_lack)
     end(begin(buffer(2), PAGE));
     EXPECT_FALSE(ucs_rcache_pred_node_reserve(other, ROOM / 2, 1));
     ucs_rcache_pred_node_ask(other, ROOM / 2, 1, 0);
-    EXPECT_TRUE(ucs_rcache_pred_node_offer(other, ROOM / 2, 1));
+    EXPECT_TRUE(ucs_rcache_pred_node_offer(other, UCS_RCACHE_PRED_NODE_DEVICES,
+                                           ROOM / 2, 1));
     ucs_rcache_pred_poll(m_pred);
     EXPECT_EQ(1u, stats().evictions);
 

@@ -146,13 +146,7 @@ protected:
 
     void SetUp() override
     {
-        ucs_rcache_pred_node_params_t params = {
-            .max_bytes   = UCS_RCACHE_PRED_NODE_UNLIMITED,
-            .max_regions = UCS_RCACHE_PRED_NODE_UNLIMITED
-        };
-
-        ASSERT_EQ(UCS_OK, pred_node_join_as(&params, 0x6b657973ul << 32 | getpid(),
-                                            ucs_rcache_pred_procid_self(), &m_node));
+        m_node = join();
         m_world.set_reg_cost(100, 100 * USEC);
         m_world.set_bound(UINT64_MAX);
         create();
@@ -186,6 +180,29 @@ protected:
 
         ucs_rcache_pred_node_get_keys(m_node, 0, &keys);
         return keys;
+    }
+
+    /* Another process of the job that uses the device */
+    ucs_rcache_pred_node_t *join()
+    {
+        ucs_rcache_pred_node_params_t params = {
+            .max_bytes   = UCS_RCACHE_PRED_NODE_UNLIMITED,
+            .max_regions = UCS_RCACHE_PRED_NODE_UNLIMITED
+        };
+        ucs_rcache_pred_node_t *node = NULL;
+
+        EXPECT_EQ(UCS_OK, pred_node_join_as(&params, 0x6b657973ul << 32 | getpid(),
+                                            ucs_rcache_pred_procid_self(), &node));
+        EXPECT_EQ(0u, ucs_rcache_pred_node_device(node, 1));
+        return node;
+    }
+
+    ucs_status_t try_begin(void *address, size_t length)
+    {
+        ucs_rcache_pred_context_t context = {};
+        void *memh;
+
+        return ucs_rcache_pred_begin(domain(), address, length, 0, &context, &memh);
     }
 
     /* Use so many buffers, the first ones smaller than the others */
@@ -272,4 +289,48 @@ TEST_F(test_learned_keys, keys_are_given_back_with_the_memory)
     unmap(buffer(1), PAGE);
     end(begin(buffer(20), PAGE)); /* Deregisters what is gone */
     EXPECT_EQ(10u, keys().keys);
+}
+
+/* Another process has far less than its share of the keys */
+TEST_F(test_learned_keys, others_are_given_keys)
+{
+    ucs_rcache_pred_node_t *other = join();
+
+    m_params.budget = 0;
+    recreate();
+    count_keys();
+    use_buffers(KEYS);
+    EXPECT_TRUE(ucs_rcache_pred_node_ask_keys(other, 0, 100 * MSEC));
+    ucs_rcache_pred_poll(m_pred);
+    EXPECT_EQ(0u, stats().evictions) << "used in the last 40 ms";
+
+    EXPECT_TRUE(ucs_rcache_pred_node_ask_keys(other, 0, 0));
+    ucs_rcache_pred_poll(m_pred);
+    EXPECT_EQ(KEYS / 2 / 8 + 1, stats().evictions_node) << "a part of its share";
+    ucs_rcache_pred_poll(m_pred);
+    EXPECT_EQ(KEYS - stats().evictions_node, keys().keys) << "once for each time";
+    ucs_rcache_pred_node_leave(other);
+}
+
+TEST_F(test_learned_keys, refusal_asks_the_others)
+{
+    ucs_rcache_pred_node_t *other = join();
+    uint64_t idle;
+
+    ucs_rcache_pred_node_key_taken(other, 0);
+    m_world.limit_keys(0);
+    EXPECT_EQ(UCS_ERR_NO_MEMORY, try_begin(buffer(0), PAGE));
+    EXPECT_TRUE(ucs_rcache_pred_node_is_asked(other));
+    EXPECT_TRUE(ucs_rcache_pred_node_lacks(other, 0, &idle));
+    EXPECT_EQ(0u, idle);
+    ucs_rcache_pred_node_leave(other);
+}
+
+TEST_F(test_learned_keys, refusal_costs_a_part_of_what_is_idle)
+{
+    use_buffers(KEYS);
+    m_world.limit_keys(0);
+    EXPECT_EQ(UCS_ERR_NO_MEMORY, try_begin(buffer(KEYS), 2 * PAGE));
+    EXPECT_EQ(16u, stats().evictions_system) << "two attempts";
+    EXPECT_EQ(KEYS - 16, keys().keys);
 }
