@@ -321,6 +321,19 @@ begin_use(uct_predreg_domain_t *domain, const request_t *req,
                                  req->flags, context, memh_p);
 }
 
+/* Try again to begin a use. The first attempt has told of the failure */
+static UCS_F_NOINLINE ucs_status_t
+begin_again(uct_predreg_domain_t *domain, const request_t *req, uct_predreg_may_t may,
+            const ucs_rcache_pred_context_t *context, uct_mem_h *memh_p)
+{
+    ucs_status_t status;
+
+    uct_predreg_quiet_begin();
+    status = begin_use(domain, req, may, context, memh_p);
+    uct_predreg_quiet_end();
+    return status;
+}
+
 /* Go on with a use in a managed domain after a first attempt to begin it, which has
  * returned a rare status: not UCS_OK */
 static UCS_F_NOINLINE ucs_status_t
@@ -335,7 +348,8 @@ managed_go_on(uct_predreg_domain_t *domain, const request_t *req,
     while (((status == UCS_ERR_EXCEEDS_LIMIT) && give_way(domain->core)) ||
            ((status == UCS_ERR_NO_MEMORY) && is_vital &&
             make_room(domain, req->length, &tries))) {
-        status = begin_use(domain, req, may, context, memh_p);
+        status = (tries > 0) ? begin_again(domain, req, may, context, memh_p) :
+                               begin_use(domain, req, may, context, memh_p);
     }
 
     if (req->purpose == UCT_PREDREG_PURPOSE_OPTIONAL) {

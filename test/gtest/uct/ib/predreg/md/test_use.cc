@@ -15,6 +15,7 @@
 #include <uct/ib/predreg/stat/stat.h>
 
 #include <ucs/memory/memtype_cache.h>
+#include <ucs/node/node_int.h>
 
 #include <chrono>
 #include <thread>
@@ -194,6 +195,34 @@ TEST_F(test_md_use, a_pool_that_is_refused_has_what_is_idle_give_way) {
     EXPECT_EQ(1u, m_regs.size());
     EXPECT_EQ(POOL | UCT_MD_MEM_FLAG_HIDE_ERRORS, m_regs[memh].flags);
     dereg(md, memh);
+}
+
+/* The other one may hold them idle, and give some up within ms */
+TEST_F(test_md_use, a_pool_waits_for_the_keys_of_another_process) {
+    ucs_rcache_pred_node_params_t params = {
+        .max_bytes   = UCS_RCACHE_PRED_NODE_UNLIMITED,
+        .max_regions = UCS_RCACHE_PRED_NODE_UNLIMITED
+    };
+    ucs_rcache_pred_node_t *other = nullptr;
+    uct_md_h md                   = open();
+    const uct_predreg_domain_t *dom = domain(md);
+
+    ASSERT_EQ(UCS_OK, ucs_rcache_pred_node_join(&params, &other));
+    uint64_t name = atomic_load(&dom->node->shm->devices[dom->device].name);
+    ASSERT_EQ(dom->device, ucs_rcache_pred_node_device(other, name));
+    ucs_rcache_pred_node_key_taken(other, dom->device);
+
+    m_refuse = 5;
+    dereg(md, reg(md, POOL));
+    EXPECT_EQ(0u, m_refuse);
+    EXPECT_TRUE(ucs_rcache_pred_node_is_asked(other));
+    EXPECT_EQ("", log_watch::take());
+
+    m_refuse = 5;
+    dereg(md, reg(md, MAP, UCT_PREDREG_PURPOSE_MAPPED));
+    EXPECT_EQ(0u, m_refuse);
+    EXPECT_EQ("ibv_reg_mr failed", log_watch::take()) << "by the first attempt alone";
+    ucs_rcache_pred_node_leave(other);
 }
 
 TEST_F(test_md_use, a_pool_that_is_refused_for_good_is_told_once) {
