@@ -176,13 +176,31 @@ int pred_range_never_fits(const ucs_rcache_pred_t *pred,
                           const ucs_rcache_pred_range_t *range);
 
 
-/* reserve.c */
+/* register.c: what gives way */
 
 /** Deregister one idle region: the one whose next use is farthest away, if that use is
  *  expected after @a deadline. @return its pinned bytes; 0 if there is no such region.
  *  @param [in] scarce  What had no room. */
 uint64_t pred_evict(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline,
                     pred_scarce_t scarce);
+
+/**
+ * As @ref pred_evict.
+ *
+ * @param [in]  domain    The domain of which the extent has to be; NULL: any.
+ * @param [in]  scarce    What had no room.
+ * @param [in]  releases  How often room had been given back before the caller
+ *                        last tried to take room.
+ * @param [out] idle_p    Written if an extent was deregistered: for how long nobody
+ *                        would have used it, ns.
+ * @param [out] wait_p    Written if no extent was found: whether the caller shall
+ *                        wait and try again, since room was given back meanwhile,
+ *                        or another thread is about to give room back.
+ * @return the bytes of the extent that was deregistered; 0: none was.
+ */
+uint64_t pred_evict_of(ucs_rcache_pred_t *pred, const ucs_rcache_pred_domain_t *domain,
+                       ucs_rcache_pred_time_t deadline, pred_scarce_t scarce,
+                       uint64_t releases, uint64_t *idle_p, int *wait_p);
 
 /** A registration that the system has refused, and what was given up for it. */
 typedef struct pred_cure {
@@ -222,6 +240,9 @@ void pred_answer_node(ucs_rcache_pred_t *pred);
  *  helper_mutex. */
 ucs_rcache_pred_time_t
 pred_answer_due(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now);
+
+
+/* reserve.c */
 
 /**
  * Take room, and deregister idle regions until there is enough, those with the

@@ -10,14 +10,32 @@
 #include <ucs/rcache_pred/table/victim.h>
 
 #include <ucs/debug/log_def.h>
+#include <ucs/sys/math.h>
 
 /* While memory is short, a registration that takes this many times as long as expected has
  * waited for memory as well */
 #define SLOW_TIMES 4
 
+/* How many idle regions of its own a process gives up at most for an attempt to register
+ * that the system refuses, unless their bytes are fewer than were refused */
+#define REFUSED_PART 8
+
+/* How many regions at most give way to other processes in one round. If that is not enough,
+ * the others ask again with their next uses */
+#define ANSWER_STEPS 64
+
+/* When nobody has asked for so long, ns, the thread sleeps until the next ask wakes it. To
+ * be woken for each ask would take more time where there are many */
+#define QUIET_TIME 250000000
+
+/* Each region that gives way moves the share of predicted ones
+ * by 1 / FORETOLD_FADE of the distance */
+#define FORETOLD_FADE 8
+
 /*
- * Registers and deregisters memory, and measures what that costs. Any thread
- * may call these functions.
+ * Registers and deregisters memory, and measures what that costs. Deregisters idle regions
+ * for room within a bound, for what the system refuses, and for other processes of the node.
+ * Any thread may call these functions.
  */
 
 
@@ -178,4 +196,211 @@ pred_deregister(const pred_handle_t *handle, ucs_rcache_pred_by_t by)
     --domain->releasing; /* The domain may be destroyed from here on */
     pred_unlock(pred);
     return end;
+}
+
+
+/* @return for how long nobody will use an idle region, ns: until its next use. A use that
+ *         is late is expected to be as late once more, and one that nobody expects as long
+ *         from now as the last one ago. */
+static uint64_t idle_time(const ucs_rcache_pred_t *pred,
+                          const ucs_rcache_pred_region_t *region)
+{
+    ucs_rcache_pred_time_t deadline = ucs_rcache_pred_region_deadline(region);
+    ucs_rcache_pred_time_t now      = pred_now(pred);
+
+    return (deadline == UCS_RCACHE_PRED_TIME_INF) ? pred_elapsed(region->begin, now) :
+           (deadline > now)                       ? (deadline - now) :
+                                                    (now - deadline);
+}
+
+/* Find the idle extent whose next use is farthest away, if that use is expected after the
+ * deadline. NULL: there is no such extent. Under the lock, which is released for a while
+ * if the search takes long.
+ *
+ * @param [in] domain  The domain of which the extent has to be; NULL: any. */
+static ucs_rcache_pred_extent_t *
+find_victim(ucs_rcache_pred_t *pred, const ucs_rcache_pred_domain_t *domain,
+            ucs_rcache_pred_time_t deadline)
+{
+    ucs_rcache_pred_extent_t *victim;
+
+    while (!ucs_rcache_pred_table_victim(&pred->table, domain, &victim)) {
+        pred_unlock(pred);
+        pred_lock(pred);
+    }
+
+    return ((victim != NULL) &&
+            (ucs_rcache_pred_region_deadline(ucs_rcache_pred_region_of(victim)) >
+             deadline)) ?
+           victim : NULL;
+}
+
+/* Count whether the next use of a region that gives way was predicted. Under lock. */
+static void note_foretold(pred_bound_t *bound, const ucs_rcache_pred_region_t *region)
+{
+    bound->foretold += (region->foretold ? (PRED_FORETOLD_ALL / FORETOLD_FADE) : 0) -
+                       (bound->foretold / FORETOLD_FADE);
+}
+
+/* Take the handle of a victim, and count the eviction by what had no room. If a use
+ * registers the victim again, it loses time because room was scarce, and not because of a
+ * decision of the helper: the field evicted tells the use. Under lock. */
+static pred_handle_t take_victim(ucs_rcache_pred_t *pred,
+                                 ucs_rcache_pred_extent_t *victim,
+                                 pred_scarce_t scarce)
+{
+    victim->evicted = 1;
+    note_foretold(&pred->bound, ucs_rcache_pred_region_of(victim));
+    ++pred->stats.evictions;
+    pred->stats.evictions_node   += (scarce == PRED_SCARCE_NODE);
+    pred->stats.evictions_system += (scarce == PRED_SCARCE_SYSTEM);
+    return pred_take_handle(pred, victim);
+}
+
+uint64_t pred_evict_of(ucs_rcache_pred_t *pred, const ucs_rcache_pred_domain_t *domain,
+                       ucs_rcache_pred_time_t deadline, pred_scarce_t scarce,
+                       uint64_t releases, uint64_t *idle_p, int *wait_p)
+{
+    const pred_bound_t *bound = &pred->bound;
+    ucs_rcache_pred_extent_t *victim;
+    pred_handle_t handle;
+
+    pred_lock(pred);
+    victim = find_victim(pred, domain, deadline);
+    if (victim == NULL) {
+        *wait_p = (bound->releasing > 0) || (bound->ahead_now > 0) ||
+                  (ucs_relaxed_load(&bound->releases) != releases);
+        pred_unlock(pred);
+        return 0;
+    }
+
+    *idle_p = idle_time(pred, ucs_rcache_pred_region_of(victim));
+    handle  = take_victim(pred, victim, scarce);
+    pred_unlock(pred);
+
+    pred_deregister(&handle, UCS_RCACHE_PRED_BY_USE);
+    return pred_page_bytes(pred, &handle.range);
+}
+
+uint64_t pred_evict(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline,
+                    pred_scarce_t scarce)
+{
+    uint64_t idle;
+    int wait;
+
+    return pred_evict_of(pred, NULL, deadline, scarce, 0, &idle, &wait);
+}
+
+/* Offer an extent to other processes of the node. @return whether they still lacked its
+ * room or key, so that the offer counts and the caller gives up the extent. */
+static int offer(ucs_rcache_pred_t *pred, unsigned device,
+                 const ucs_rcache_pred_extent_t *extent)
+{
+    pred_reservation_t room = pred_reservation(pred, &extent->range,
+                                               PRED_PART_WHOLE);
+
+    return ucs_rcache_pred_node_offer(pred->node, device, room.bytes, room.regions);
+}
+
+/* Deregister one idle region that nobody will use for longer than @a idle, ns, if other
+ * processes still lack room, or keys of the device of @a domain. @return whether there was
+ * such a region. */
+static int evict_for_others(ucs_rcache_pred_t *pred,
+                            const ucs_rcache_pred_domain_t *domain, unsigned device,
+                            uint64_t idle)
+{
+    ucs_rcache_pred_extent_t *victim;
+    pred_handle_t handle;
+
+    pred_lock(pred);
+    victim = find_victim(pred, domain, 0);
+    if ((victim == NULL) ||
+        (idle_time(pred, ucs_rcache_pred_region_of(victim)) <= idle) ||
+        !offer(pred, device, victim)) {
+        pred_unlock(pred);
+        return 0;
+    }
+
+    handle         = take_victim(pred, victim, PRED_SCARCE_NODE);
+    handle.offered = (domain == NULL);
+    pred_unlock(pred);
+
+    pred_deregister(&handle, UCS_RCACHE_PRED_BY_USE);
+    return 1;
+}
+
+/* Give up what other processes lack: keys of the device of a domain, or room in the bounds
+ * of the node (NULL, UCS_RCACHE_PRED_NODE_DEVICES) */
+static void answer(ucs_rcache_pred_t *pred, const ucs_rcache_pred_domain_t *domain,
+                   unsigned device)
+{
+    unsigned left = ANSWER_STEPS;
+    uint64_t idle;
+
+    if (ucs_rcache_pred_node_lacks(pred->node, device, &idle)) {
+        while ((left-- > 0) && evict_for_others(pred, domain, device, idle)) {
+        }
+    }
+}
+
+void pred_answer_node(ucs_rcache_pred_t *pred)
+{
+    ucs_rcache_pred_domain_t *domain;
+
+    if ((pred->node == NULL) || !ucs_rcache_pred_node_is_asked(pred->node)) {
+        return;
+    }
+
+    pred->asked = pred_now(pred);
+    answer(pred, NULL, UCS_RCACHE_PRED_NODE_DEVICES);
+    ucs_list_for_each(domain, &pred->domains, list) {
+        if (pred_counts_keys(domain)) {
+            answer(pred, domain, domain->limits.device);
+        }
+    }
+}
+
+ucs_rcache_pred_time_t
+pred_answer_due(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
+{
+    return ((pred->node == NULL) ||
+            ((pred_elapsed(pred->asked, now) > QUIET_TIME) &&
+             ucs_rcache_pred_node_may_sleep(pred->node))) ?
+           UCS_RCACHE_PRED_TIME_INF : (now + PRED_ANSWER_INTERVAL);
+}
+
+int pred_ask_keys(const ucs_rcache_pred_domain_t *domain, uint64_t idle)
+{
+    return pred_may_lack_keys(domain) &&
+           ucs_rcache_pred_node_ask_keys(domain->limits.node, domain->limits.device,
+                                         idle);
+}
+
+int pred_cure(pred_cure_t *cure, ucs_rcache_pred_time_t deadline)
+{
+    ucs_rcache_pred_domain_t *domain = cure->domain;
+    uint64_t bytes                   = 0;
+    int wait;
+
+    if ((cure->regions < REFUSED_PART) || (cure->given < cure->bytes)) {
+        /* Another device may have other keys */
+        bytes = pred_evict_of(domain->pred, pred_may_lack_keys(domain) ? domain : NULL,
+                              deadline, PRED_SCARCE_SYSTEM, 0, &cure->idle, &wait);
+    }
+
+    cure->given   += bytes;
+    cure->regions += (bytes > 0);
+    if ((bytes == 0) && (deadline == 0)) {
+        pred_ask_keys(domain, 0);
+    }
+    return bytes > 0;
+}
+
+int ucs_rcache_pred_cure(ucs_rcache_pred_domain_t *domain, size_t length)
+{
+    pred_cure_t cure = {.domain = domain, .bytes = length};
+
+    while (pred_cure(&cure, 0)) {
+    }
+    return pred_ask_keys(domain, 0) || (cure.regions > 0);
 }
