@@ -136,26 +136,45 @@ history_interval(const ucs_rcache_pred_history_t *history, unsigned back,
     return history->intervals[(place < depth) ? place : (place - depth)];
 }
 
-/* Find the shortest, the median and the longest of the recent intervals */
-static void history_summarize(ucs_rcache_pred_history_t *history,
-                              unsigned count, unsigned depth)
+/* Leave only the last intervals, so many of them, in the order by length. @return how many
+ * are left */
+static unsigned order_keep(ucs_rcache_pred_history_t *history, unsigned keep,
+                           unsigned depth)
 {
-    ucs_rcache_pred_time_t sorted[UCS_RCACHE_PRED_MAX_HISTORY];
-    ucs_rcache_pred_time_t interval;
-    unsigned i, pos;
+    unsigned count = ucs_min(history->count, depth);
+    unsigned left  = 0;
+    unsigned i, place, age;
 
-    sorted[0] = history_interval(history, 0, depth);
-    for (i = 1; i < count; ++i) {
-        interval = history_interval(history, i, depth);
-        for (pos = i; (pos > 0) && (sorted[pos - 1] > interval); --pos) {
-            sorted[pos] = sorted[pos - 1];
-        }
-        sorted[pos] = interval;
+    for (i = 0; i < count; ++i) {
+        place                = history->order[i];
+        age                  = history->next + depth - 1 - place;
+        history->order[left] = place;
+        left                += ((age < depth) ? age : (age - depth)) < keep;
     }
+    return left;
+}
 
-    history->shortest.interval = sorted[0];
-    history->typical           = sorted[count / 2];
-    history->longest           = sorted[count - 1];
+/* Put an interval into the ring and into the order, and find the shortest, the median and
+ * the longest of the recent intervals. @return how many recent ones there are */
+static unsigned history_insert(ucs_rcache_pred_history_t *history,
+                               ucs_rcache_pred_time_t interval, unsigned depth)
+{
+    ucs_rcache_pred_time_t *intervals = history->intervals;
+    uint8_t *order                    = history->order;
+    unsigned count                    = order_keep(history, depth - 1, depth);
+    unsigned pos;
+
+    for (pos = count; (pos > 0) && (intervals[order[pos - 1]] > interval); --pos) {
+        order[pos] = order[pos - 1];
+    }
+    order[pos]               = history->next;
+    intervals[history->next] = interval;
+    history->next            = (history->next + 1 < depth) ? (history->next + 1) : 0;
+
+    history->shortest.interval = intervals[order[0]];
+    history->typical           = intervals[order[(count + 1) / 2]];
+    history->longest           = intervals[order[count]];
+    return count + 1;
 }
 
 /* Estimate the next interval by the trend of the last ones. */
@@ -228,6 +247,7 @@ static void history_change_pace(ucs_rcache_pred_history_t *history,
         history->longer = 0;
     } else if (++history->longer == LONGER_ENOUGH) {
         history->longer             = 0;
+        order_keep(history, LONGER_ENOUGH - 1, depth);
         history->count              = LONGER_ENOUGH - 1;
         history->told               = 0;
         history->shortest.overshoot = 0;
@@ -247,14 +267,10 @@ static void add_interval(ucs_rcache_pred_history_t *history,
         history_change_pace(history, interval, depth);
     }
 
-    history->intervals[history->next] = interval;
-    history->next                     = (history->next + 1 < depth) ?
-                                        (history->next + 1) : 0;
+    count = history_insert(history, interval, depth);
     if (history->count < UINT8_MAX) {
         ++history->count;
     }
-    count = ucs_min(history->count, depth);
-    history_summarize(history, count, depth);
     history_find_trend(history, count, depth);
     history_choose(history);
 }

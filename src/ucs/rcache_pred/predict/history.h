@@ -79,6 +79,8 @@ typedef struct ucs_rcache_pred_history {
                                             change from one interval to the next */
     ucs_rcache_pred_time_t intervals[UCS_RCACHE_PRED_MAX_HISTORY];
                                        /**< The recent intervals, as a ring */
+    uint8_t order[UCS_RCACHE_PRED_MAX_HISTORY]; /**< The places of these in the
+                                                     ring, the shortest first */
 } ucs_rcache_pred_history_t;
 
 
