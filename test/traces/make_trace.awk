@@ -13,9 +13,14 @@
 #                          other half
 #             drift        so many buffers in turns, each period longer by a part
 #                          of it
-#             walk         each period longer or shorter by up to a part of it
+#             walk         so many buffers in turns (1), each period longer or shorter
+#                          by up to a part of it
 #             paces        20 uses at one period, at twice and at three times it
 #             turns        so many buffers in turns
+#             varying      an inner loop of 4 to 12 uses of one buffer, then each of
+#                          the others once
+#             departing    so many buffers in turns; the first of them not in each
+#                          second 20 of its turns, while the others go on as before
 #             bursts       so many buffers, one after the other, every period
 #             whole        bursts, each followed by a use of all of the buffers at
 #                          once, when a use of the burst would have ended
@@ -40,13 +45,16 @@
 #   sites=    call sites at random, and of parts (8)
 #   part=     of a period by which it drifts or walks (0.001)
 #   jitter=   by up to how much each use begins later, us (0)
+#   step=     of a period by up to which each step from one use to the next, or from
+#             one burst to the next, is longer or shorter: all later uses move with
+#             it (0)
 #   unmaps=   of so many uses one, at random, comes after the program has unmapped a
 #             part of its memory, also at random, and mapped it again (never)
 #   access=   flags of uses that come in turns, with commas in between; in whole,
 #             those of the slices and those of the whole (0)
 #   domains=  domains of uses, in the same way (0)
 #   row=      how many uses in a row have the same flags and domain (1)
-#   seed=     of random, parts, unmaps and jitter (1)
+#   seed=     of random, parts, varying, unmaps, jitter and step (1)
 
 function param(value, otherwise)
 {
@@ -83,6 +91,7 @@ function unmap_part(now, start, length_of,    from)
 # Each use ends by its own number: uses of a buffer may overlap. Times are us.
 function use_range(begin, duration, start, length_of, site,    fields)
 {
+    begin += moved
     if (jitter > 0)
         begin += below(jitter + 1)
     if ((unmaps > 0) && (below(unmaps) == 0))
@@ -118,6 +127,26 @@ function skewed(    x)
 {
     x = below(65536) / 65536
     return int(buffers * x * x * x)
+}
+
+# The buffer of a use of varying
+function varied()
+{
+    if (inner > 0) {
+        --inner
+        return 0
+    }
+    if (others > 0)
+        return buffers - others--
+    inner  = 3 + below(9)
+    others = buffers - 1
+    return 0
+}
+
+function departing(i)
+{
+    if ((i % buffers > 0) || (int(i / (20 * buffers)) % 2 == 0))
+        use(i * period, lasting, i % buffers, 0)
 }
 
 function sizes(i,    group)
@@ -179,7 +208,7 @@ BEGIN {
     sites   = param(sites, 8)
     bytes   = param(bytes, 1048576)
     array   = param(array, 4 * bytes)
-    if (pattern == "drift")
+    if (pattern ~ /^(drift|walk)$/)
         buffers = param(buffers, 1)
     buffers = param(buffers, (pattern ~ /^(random|skewed)$/) ? 16 : 2)
     part    = param(part, 0.001)
@@ -198,6 +227,9 @@ BEGIN {
 
     print "ucx_predreg trace 1"
     for (i = 0; i < uses; ++i) {
+        if ((step > 0) && (i > 0) &&
+            ((pattern !~ /^(bursts|whole)$/) || (i % buffers == 0)))
+            moved += step * period * (below(20001) / 10000 - 1)
         if (pattern == "periodic")
             use(i * period, lasting, 0, 0)
         else if (pattern == "two-buffers")
@@ -215,6 +247,10 @@ BEGIN {
             use(i * period, lasting, looped(i), 0)
         else if (pattern == "phases")
             use(i * period, lasting, phased(i), 0)
+        else if (pattern == "varying")
+            use(i * period, lasting, varied(), 0)
+        else if (pattern == "departing")
+            departing(i)
         else if (pattern == "skewed")
             use(i * period, lasting, skewed(), 0)
         else if (pattern == "sizes")
@@ -224,7 +260,7 @@ BEGIN {
             now    += period
             period *= 1 + part
         } else if (pattern == "walk") {
-            use(now, lasting, 0, 0)
+            use(now, lasting, i % buffers, 0)
             now    += period
             period *= 1 + part * (below(20001) / 10000 - 1)
         } else if (pattern == "paces") {
