@@ -27,6 +27,7 @@ extern "C" {
 #include <ucs/base/tree.h>
 #include <ucs/rcache_pred/cache/cache.h>
 #include <ucs/rcache_pred/predict/budget.h>
+#include <ucs/rcache_pred/predict/companion.h>
 #include <ucs/rcache_pred/predict/history.h>
 #include <ucs/rcache_pred/api/event.h>
 #include <ucs/rcache_pred/predict/policy.h>

@@ -10,6 +10,7 @@
 
 #include <ucs/rcache_pred/cache/bound.h>
 #include <ucs/rcache_pred/cache/event.h>
+#include <ucs/rcache_pred/predict/companion.h>
 #include <ucs/rcache_pred/table/known.h>
 #include <ucs/rcache_pred/cache/slices.h>
 #include <ucs/rcache_pred/table/victim.h>
@@ -180,6 +181,7 @@ static void region_give_up(ucs_rcache_pred_t *pred,
                            ucs_rcache_pred_region_t *region,
                            const outlook_t *next)
 {
+    ucs_rcache_pred_time_t deadline = next->deadline;
     pred_handle_t handle;
 
     if (next->registered && ucs_rcache_pred_extent_is_merged(&region->extent)) {
@@ -188,8 +190,13 @@ static void region_give_up(ucs_rcache_pred_t *pred,
     pred_expect_end(pred, next->now,
                     (next->history == NULL) ? 0 : next->history->period);
     if (next->deadline != UCS_RCACHE_PRED_TIME_INF) {
+        if (pred_spend_has_own_cpu(pred)) {
+            deadline = ucs_rcache_pred_companion_follow(
+                    &pred->predictor, &region->forecast, next->history,
+                    &next->times, deadline);
+        }
         pred_spend_on_ahead(pred, region, &next->times);
-        pred_enqueue_registration(pred, region, next->deadline, &next->times);
+        pred_enqueue_registration(pred, region, deadline, &next->times);
     }
     handle = pred_take_idle(pred, &region->extent);
     tell_and_unlock(pred, region, next, 0);

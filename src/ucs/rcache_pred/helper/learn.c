@@ -6,9 +6,10 @@
 
 #include "decide.h"
 #include "helper.h"
+#include "spend.h"
 
 #include <ucs/rcache_pred/table/known.h>
-#include <ucs/rcache_pred/predict/predict.h>
+#include <ucs/rcache_pred/predict/companion.h>
 
 #include <ucs/sys/math.h>
 
@@ -92,6 +93,65 @@ int pred_region_follow(ucs_rcache_pred_t *pred,
     return told;
 }
 
+/* The site of this use was the companion of regions that wait to be registered: move their
+ * deadlines */
+static void move_followers(ucs_rcache_pred_t *pred, ucs_rcache_pred_site_t *site,
+                           ucs_rcache_pred_time_t now)
+{
+    ucs_rcache_pred_forecast_t *forecast;
+    ucs_rcache_pred_region_t *region;
+    ucs_rcache_pred_time_t deadline;
+
+    ucs_list_for_each(forecast, &site->followers, followers) {
+        region   = ucs_container_of(forecast, ucs_rcache_pred_region_t, forecast);
+        deadline = ucs_rcache_pred_companion_move(&pred->predictor, forecast,
+                                                  site->history.last);
+        if (region->scheduled && (deadline != UCS_RCACHE_PRED_TIME_INF)) {
+            ucs_rcache_pred_timeq_remove(&pred->rounds.rq, &region->queue_elem);
+            ucs_rcache_pred_timeq_insert(&pred->rounds.rq, &region->queue_elem,
+                                         ucs_max(deadline - region->queue_elem.gap, now),
+                                         region->queue_elem.gap);
+        }
+    }
+}
+
+/* Learn of companions, if the helper has a thread, which can follow them: work that the
+ * program does waits until the program communicates */
+static void learn_of_companions(ucs_rcache_pred_t *pred,
+                                ucs_rcache_pred_region_t *region,
+                                ucs_rcache_pred_time_t begin)
+{
+    ucs_rcache_pred_forecast_t *forecast = &region->forecast;
+    ucs_rcache_pred_companions_t *companions;
+    ucs_rcache_pred_times_t times;
+
+    if (pred_spend_has_own_cpu(pred) && (begin > forecast->history.last)) {
+        companions = ucs_rcache_pred_companions_get(&pred->predictor, forecast);
+        if (companions != NULL) {
+            pred_region_times(pred, region, &times);
+            ucs_rcache_pred_companion_learn(&pred->predictor, companions,
+                                            forecast, begin, &times);
+        }
+    }
+    ucs_rcache_pred_forecast_leave(forecast);
+}
+
+static void tell_followers(ucs_rcache_pred_t *pred,
+                           ucs_rcache_pred_region_t *region,
+                           ucs_rcache_pred_time_t begin)
+{
+    ucs_rcache_pred_time_t now = pred_now(pred);
+    ucs_rcache_pred_site_t *site;
+
+    if (pred_spend_has_own_cpu(pred)) {
+        site = ucs_rcache_pred_companion_heard(&pred->predictor,
+                                               &region->forecast, begin, now);
+        if (site != NULL) {
+            move_followers(pred, site, now);
+        }
+    }
+}
+
 uint64_t pred_region_learn(ucs_rcache_pred_t *pred,
                            const ucs_rcache_pred_dq_entry_t *entry)
 {
@@ -118,12 +178,14 @@ uint64_t pred_region_learn(ucs_rcache_pred_t *pred,
             &pred->predictor, &region->forecast, entry->begin,
             ucs_rcache_pred_signature_of_way(
                     place, ucs_rcache_pred_range_length(&range)));
+    learn_of_companions(pred, region, entry->begin);
     error     = ucs_rcache_pred_forecast_learn(&pred->predictor,
                                                &region->forecast, entry->begin,
                                                signature, place,
                                                region->queued &&
                                                !region->scheduled &&
                                                !region->kept);
+    tell_followers(pred, region, entry->begin);
     if (region->forecast.history.count == 0) {
         pred_region_follow(pred, region);
     }

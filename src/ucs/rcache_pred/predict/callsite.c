@@ -127,6 +127,7 @@ ucs_rcache_pred_site_table_init(ucs_rcache_pred_site_table_t *table,
     table->num_sites   = 0;
     table->bucket_mask = num_buckets - 1;
     table->hand        = 0;
+    table->num_companions = 0;
     table_grow(table);
     if (table->num_sites == 0) {
         goto err_free_buckets;
@@ -146,6 +147,9 @@ void ucs_rcache_pred_site_table_cleanup(ucs_rcache_pred_site_table_t *table)
 {
     unsigned i;
 
+    for (i = 0; i < table->num_sites; ++i) {
+        free(table->chunks[i / CHUNK_SITES][i % CHUNK_SITES].companions);
+    }
     for (i = 0; i * CHUNK_SITES < table->num_sites; ++i) {
         free(table->chunks[i]);
     }
@@ -228,6 +232,9 @@ ucs_rcache_pred_site_get(ucs_rcache_pred_site_table_t *table,
     site->referenced = 1;
     ucs_rcache_pred_history_init(&site->history);
     ucs_rcache_pred_history_init(&site->next);
+    ucs_list_head_init(&site->followers);
+    site->uses = 0;
+    site->late = 0;
     ucs_hlist_add_head(site_bucket(table, signature), &site->hash_link);
     ucs_list_add_head(region_sites, &site->region_link);
     ucs_list_head_init(&site->recur_link);
@@ -240,5 +247,31 @@ void ucs_rcache_pred_site_remove(ucs_rcache_pred_site_table_t *table,
     ucs_hlist_del(site_bucket(table, site->signature), &site->hash_link);
     ucs_list_del(&site->region_link);
     ucs_list_del(&site->recur_link);
+    while (!ucs_list_is_empty(&site->followers)) {
+        ucs_rcache_pred_forecast_leave(
+                ucs_container_of(site->followers.next,
+                                 ucs_rcache_pred_forecast_t, followers));
+    }
+    ucs_rcache_pred_site_free_companions(table, site);
     site->signature = 0;
+}
+
+void ucs_rcache_pred_site_add_companions(ucs_rcache_pred_site_table_t *table,
+                                         ucs_rcache_pred_site_t *site)
+{
+    if ((site->companions == NULL) &&
+        (table->num_companions < UCS_RCACHE_PRED_COMPANIONS_MAX)) {
+        site->companions       = calloc(1, sizeof(*site->companions));
+        table->num_companions += (site->companions != NULL);
+    }
+}
+
+void ucs_rcache_pred_site_free_companions(ucs_rcache_pred_site_table_t *table,
+                                          ucs_rcache_pred_site_t *site)
+{
+    if (site->companions != NULL) {
+        free(site->companions);
+        site->companions = NULL;
+        --table->num_companions;
+    }
 }

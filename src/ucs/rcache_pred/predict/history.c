@@ -27,6 +27,7 @@
  * count for longer: where intervals grow and then start small again, the trend is right
  * most of the time, but wrong at each start */
 #define SHORTEST_FADES 8
+#define SPREAD_FADES   32
 #define TREND_FADES    16
 
 /* The trend is believed if memory would be registered for less time by the trend than by
@@ -68,6 +69,18 @@ static void estimate_judge(ucs_rcache_pred_estimate_t *estimate,
          (interval < expected) ? (expected - interval) : 0, part);
     fade(&estimate->overshoot,
          (interval > expected) ? (interval - expected) : 0, part);
+}
+
+/* Compare a new interval with the middle of those before */
+static void spread_judge(ucs_rcache_pred_history_t *history,
+                         ucs_rcache_pred_time_t interval)
+{
+    ucs_rcache_pred_time_t middle = history->by_trend ? history->trend.interval :
+                                                        history->typical;
+    unsigned shift                = ucs_ilog2(ucs_min(history->count, SPREAD_FADES));
+
+    history->spread += ((ucs_max(interval, middle) - ucs_min(interval, middle)) >>
+                        shift) - (history->spread >> shift);
 }
 
 /* Compare a new interval with its prediction */
@@ -262,6 +275,7 @@ static void add_interval(ucs_rcache_pred_history_t *history,
 
     if (history->count > 0) {
         history_judge(history, interval);
+        spread_judge(history, interval);
         estimate_judge(&history->shortest, interval, SHORTEST_FADES);
         estimate_judge(&history->trend, interval, TREND_FADES);
         history_change_pace(history, interval, depth);
@@ -335,11 +349,15 @@ void ucs_rcache_pred_history_close(ucs_rcache_pred_history_t *history,
 }
 
 ucs_rcache_pred_time_t
+ucs_rcache_pred_history_margin(const ucs_rcache_pred_history_t *history)
+{
+    return history->by_trend ? trend_lead(history) : shortest_lead(history);
+}
+
+ucs_rcache_pred_time_t
 ucs_rcache_pred_history_lead(const ucs_rcache_pred_history_t *history)
 {
-    return ucs_min(history->by_trend ? trend_lead(history) :
-                                       shortest_lead(history),
-                   history->period / 4);
+    return ucs_min(ucs_rcache_pred_history_margin(history), history->period / 4);
 }
 
 /* @return by how much a begin may come later than predicted, by the recent

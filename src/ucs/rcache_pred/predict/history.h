@@ -48,6 +48,10 @@ typedef struct ucs_rcache_pred_history {
     ucs_rcache_pred_time_t period;     /**< The believed estimate; 0: none yet */
     ucs_rcache_pred_time_t typical;    /**< Median of the recent intervals */
     ucs_rcache_pred_time_t longest;    /**< Longest of the recent intervals */
+    ucs_rcache_pred_time_t spread;     /**< By how much intervals were longer or
+                                            shorter than typical, or than the trend
+                                            if it is believed: the average, of which
+                                            newer ones have more weight */
     ucs_rcache_pred_estimate_t shortest; /**< The shortest of the recent
                                             intervals */
     uint8_t                next;       /**< Where in the ring the next interval
@@ -155,6 +159,11 @@ ucs_rcache_pred_history_unmet(ucs_rcache_pred_history_t *history)
 ucs_rcache_pred_time_t
 ucs_rcache_pred_history_lead(const ucs_rcache_pred_history_t *history);
 
+/** @return the lead that @ref ucs_rcache_pred_history_lead gives where it is not more than
+ *          a quarter of the period. */
+ucs_rcache_pred_time_t
+ucs_rcache_pred_history_margin(const ucs_rcache_pred_history_t *history);
+
 /**
  * How long after the predicted begin to wait for it: 1/8 of the period plus 5/4
  * of the amount by which intervals were longer than estimated; plus the spread
@@ -214,6 +223,40 @@ ucs_rcache_pred_history_expiry(const ucs_rcache_pred_history_t *history);
  * region to the history of its begins. Only the helper uses the table, without a lock.
  */
 
+/** How many companions a site has at most. */
+#define UCS_RCACHE_PRED_COMPANIONS 3
+
+/** How many sites have companions at most, which take 824 bytes each. */
+#define UCS_RCACHE_PRED_COMPANIONS_MAX 8192
+
+
+/** A site of another buffer from which a region's next use may be predicted, see
+ *  companion.h. */
+typedef struct ucs_rcache_pred_companion {
+    struct ucs_rcache_pred_site *site;
+    uint64_t                  signature;  /**< Of the site, which the table may have
+                                               replaced since; 0: there is no
+                                               companion here */
+    uint32_t                  uses;       /**< How many uses the companion had when
+                                               the region was used last at the site
+                                               that has this companion */
+    uint32_t                  between;    /**< How many uses, of any buffers, the
+                                               helper has lately heard of between
+                                               the companion and the region */
+    uint8_t                   missed;     /**< Not 0: lately the companion was not
+                                               used once between two uses */
+    ucs_rcache_pred_history_t distances;  /**< From the companion's uses to the
+                                               region's next use */
+} ucs_rcache_pred_companion_t;
+
+
+/** The companions of one site. */
+typedef struct ucs_rcache_pred_companions {
+    ucs_rcache_pred_companion_t tried[UCS_RCACHE_PRED_COMPANIONS];
+    unsigned                    tries;   /**< How many were tried so far */
+} ucs_rcache_pred_companions_t;
+
+
 /** One communication context of one region. */
 typedef struct ucs_rcache_pred_site {
     ucs_hlist_link_t          hash_link;
@@ -228,6 +271,16 @@ typedef struct ucs_rcache_pred_site {
                                                 in all when it was used last */
     uint8_t                   referenced;  /**< Not 0: used since the clock's
                                                 hand passed this site */
+    uint32_t                  uses;        /**< How many uses in this context the
+                                                helper has heard of; wraps around */
+    uint32_t                  number;      /**< Number of the last of these among all
+                                                uses of the cache; wraps around */
+    ucs_rcache_pred_time_t    late;        /**< How long after the begin of a use the
+                                                helper hears of it: the worst recent
+                                                case, which fades */
+    ucs_list_link_t           followers;   /**< Forecasts that follow this site, see
+                                                companion.h */
+    ucs_rcache_pred_companions_t *companions; /**< NULL: there are none */
     ucs_rcache_pred_history_t history;     /**< Intervals from each use in this
                                                 context to the next use in this
                                                 context */
@@ -257,6 +310,7 @@ typedef struct ucs_rcache_pred_site_table {
     unsigned               num_sites;   /**< How many sites there are, taken or
                                              free */
     unsigned               bucket_mask;
+    unsigned               num_companions; /**< How many sites have companions */
     unsigned               hand;        /**< The site at which the clock's hand
                                              is, or num_sites */
 } ucs_rcache_pred_site_table_t;
@@ -290,6 +344,15 @@ ucs_rcache_pred_site_find(ucs_rcache_pred_site_table_t *table,
 ucs_rcache_pred_site_t*
 ucs_rcache_pred_site_get(ucs_rcache_pred_site_table_t *table,
                          uint64_t signature, ucs_list_link_t *region_sites);
+
+/** Let a site have companions, none of which is known yet, unless it has some already, or
+ *  UCS_RCACHE_PRED_COMPANIONS_MAX sites have some, or for lack of memory. */
+void ucs_rcache_pred_site_add_companions(ucs_rcache_pred_site_table_t *table,
+                                         ucs_rcache_pred_site_t *site);
+
+/** Let a site have no companions. */
+void ucs_rcache_pred_site_free_companions(ucs_rcache_pred_site_table_t *table,
+                                          ucs_rcache_pred_site_t *site);
 
 /** Remove a site from the table and from its region's list. */
 void ucs_rcache_pred_site_remove(ucs_rcache_pred_site_table_t *table,

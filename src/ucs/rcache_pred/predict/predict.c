@@ -75,7 +75,7 @@ ucs_status_t
 ucs_rcache_pred_predictor_init(ucs_rcache_pred_predictor_t *predictor,
                                unsigned num_sites, unsigned depth)
 {
-    memset(&predictor->places, 0, sizeof(predictor->places));
+    memset(predictor, 0, sizeof(*predictor));
     ucs_rcache_pred_precedent_init(&predictor->precedents);
     predictor->depth = depth;
     return ucs_rcache_pred_site_table_init(&predictor->sites, num_sites);
@@ -107,10 +107,16 @@ void ucs_rcache_pred_forecast_forget(ucs_rcache_pred_predictor_t *predictor,
     ucs_rcache_pred_site_t *site, *tmp;
 
     ucs_rcache_pred_precedent_leave(&forecast->waits);
+    ucs_rcache_pred_forecast_leave(forecast);
     forecast->way = 0;
     ucs_list_for_each_safe(site, tmp, &forecast->sites, region_link) {
         ucs_rcache_pred_site_remove(&predictor->sites, site);
     }
+}
+
+void ucs_rcache_pred_forecast_leave(ucs_rcache_pred_forecast_t *forecast)
+{
+    ucs_rcache_pred_precedent_leave(&forecast->followers);
 }
 
 void ucs_rcache_pred_forecast_inherit(ucs_rcache_pred_forecast_t *forecast,
@@ -123,6 +129,7 @@ void ucs_rcache_pred_forecast_inherit(ucs_rcache_pred_forecast_t *forecast,
     forecast->source_next = 0;
     forecast->way         = 0;
     forecast->waits.next  = NULL;
+    forecast->followers   = (ucs_list_link_t){NULL, NULL};
     init_sites(forecast);
 }
 

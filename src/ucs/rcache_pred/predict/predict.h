@@ -210,11 +210,18 @@ ucs_rcache_pred_precedent_release(ucs_rcache_pred_precedent_table_t *table,
                                   uint64_t way);
 
 
+/** How many of the last uses are looked at for companions, see companion.h. */
+#define UCS_RCACHE_PRED_HEARD 32
+
+
 /** The common part of the predictions for all regions of a cache. */
 typedef struct ucs_rcache_pred_predictor {
     ucs_rcache_pred_site_table_t sites;
     ucs_rcache_pred_place_table_t places;
     ucs_rcache_pred_precedent_table_t precedents;
+    ucs_rcache_pred_site_t       *heard[UCS_RCACHE_PRED_HEARD];
+                                        /**< Sites of the last uses, as a ring */
+    uint64_t                     num_heard; /**< How many uses there were so far */
     unsigned                     depth; /**< How many recent intervals histories
                                              consider, 1..MAX_HISTORY */
 } ucs_rcache_pred_predictor_t;
@@ -252,6 +259,9 @@ typedef struct ucs_rcache_pred_forecast {
     ucs_list_link_t           waits;      /**< Link in the list of forecasts
                                                that wait for a precedent of the
                                                way */
+    ucs_list_link_t           followers;  /**< Link in the list of those that follow
+                                               the same site, see companion.h; all
+                                               zeros: follows none */
     uint64_t                  source;     /**< Signature of the site behind the deadline;
                                                0: the deadline comes from the history of
                                                all uses */
@@ -261,6 +271,8 @@ typedef struct ucs_rcache_pred_forecast {
                                                 the site's history of next uses,
                                                 not from the history of its own
                                                 recurrence */
+    uint8_t                   companion;  /**< Which companion of the last site the
+                                               forecast follows */
     uint8_t                   predicted;  /**< Not 0: the last decision about
                                                the region expected a use */
     uint8_t                   in_trial;   /**< Not 0: a history has predicted a
@@ -311,6 +323,9 @@ ucs_rcache_pred_predictor_cleanup(ucs_rcache_pred_predictor_t *predictor);
 
 /** Initialize the forecast of an unused region. */
 void ucs_rcache_pred_forecast_init(ucs_rcache_pred_forecast_t *forecast);
+
+/** Let a forecast follow no companion. */
+void ucs_rcache_pred_forecast_leave(ucs_rcache_pred_forecast_t *forecast);
 
 /** Remove the call sites of a forgotten region. */
 void ucs_rcache_pred_forecast_forget(ucs_rcache_pred_predictor_t *predictor,

@@ -1,0 +1,59 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "helper_test.h"
+
+
+/* Buffers in turns, whose steps are longer and shorter at random: the time between two uses
+ * of a buffer varies by the sum of all steps, that after the buffer before by one */
+class test_companions_in_turns : public helper_test {
+protected:
+    static constexpr uint64_t STEP = 20 * MSEC;
+
+    void step(unsigned number)
+    {
+        uint64_t start = now();
+
+        m_seed = m_seed * 6364136223846793005ul + 1442695040888963407ul;
+        use(buffer(number), 64 * KB, MSEC, context(1));
+        run_until(start + STEP - 4 * MSEC + (m_seed >> 33) % (8 * MSEC));
+    }
+
+    void turns(unsigned count, unsigned buffers = 8)
+    {
+        for (unsigned i = 0; i < count * buffers; ++i) {
+            step(i % buffers);
+        }
+    }
+
+    /* For how long a buffer was registered on average for each use, ns */
+    double registered()
+    {
+        return (double)since_mark(&stats_t::byte_ns) /
+               (64 * KB * since_mark(&stats_t::regs_helper));
+    }
+
+    uint64_t m_seed = 1;
+};
+
+TEST_F(test_companions_in_turns, are_registered_shortly_before)
+{
+    turns(20);
+    mark();
+    turns(50);
+    EXPECT_GE(since_mark(&stats_t::hits), 380u);
+    /* A use takes 1 ms, one step varies by 4 ms; the eight of a turn by 32 */
+    EXPECT_LE(registered(), 8.0 * MSEC);
+}
+
+/* Where the program does the helper's work, nobody would act on a deadline in time */
+TEST_F(test_companions_in_turns, not_in_progress_mode)
+{
+    m_params.helper = UCS_RCACHE_PRED_HELPER_PROGRESS;
+    recreate();
+    turns(30);
+    EXPECT_EQ(0u, m_pred->predictor.num_heard);
+}
