@@ -5,10 +5,13 @@
  */
 
 #include "helper.h"
+#include "spend.h"
 
 #include <ucs/rcache_pred/table/known.h>
 
 #include <ucs/sys/math.h>
+
+#include <math.h>
 
 /*
  * How long the helper's work takes: registrations and deregistrations as fitted
@@ -26,6 +29,16 @@
 #define WAKEUP_MAX  5000000
 
 
+/* Whether the process has to keep a bound, or one of the node or of the system is full. Then
+ * what it gives up costs more than the budget counts: there may be no room when the region
+ * is needed again */
+static int is_bounded(const ucs_rcache_pred_t *pred)
+{
+    return (pred->bound.max_bytes != UINT64_MAX) ||
+           (pred->params.max_regions != UINT64_MAX) ||
+           pred_spend_is_full(pred, pred->rounds.last);
+}
+
 void pred_range_times(ucs_rcache_pred_t *pred,
                       const ucs_rcache_pred_domain_t *domain,
                       const ucs_rcache_pred_range_t *range,
@@ -39,7 +52,8 @@ void pred_range_times(ucs_rcache_pred_t *pred,
     times->reg   += pred->shortage.page_time * pages;
     times->dereg  = ucs_rcache_pred_cost_estimate(&domain->dereg_cost, pages);
     mode          = atomic_load(&pred->handshake.mode);
-    times->margin = (mode == UCS_RCACHE_PRED_MODE_PROGRESS) ?
+    times->margin = ((mode == UCS_RCACHE_PRED_MODE_PROGRESS) &&
+                     (isinf(pred->params.budget) || is_bounded(pred))) ?
                     ucs_rcache_pred_own_margin(times) :
                     (times->reg + times->dereg);
 }

@@ -122,10 +122,10 @@ ucs_rcache_pred_due_time(const ucs_rcache_pred_times_t *times,
                          ucs_rcache_pred_time_t deadline);
 
 /**
- * The margin where the program does the helper's work: 64 times the cost of the
- * registration and the deregistration. So they take at most 1/64 of the
- * region's period, 1.6 %, from the program, even if all of them are on its
- * critical path. The factor is not the paper's.
+ * The margin where the program does the helper's work and no budget bounds what
+ * that costs: 64 times the cost of the registration and the deregistration. So
+ * they take at most 1/64 of the region's period, 1.6 %, from the program, even if
+ * all of them are on its critical path. The factor is not the paper's.
  */
 ucs_rcache_pred_time_t
 ucs_rcache_pred_own_margin(const ucs_rcache_pred_times_t *times);
