@@ -692,6 +692,9 @@ stock_tests()
         $rig -- "$predreg" run -- "${fig1[@]}"
     run "policy on-demand registers for each use" pinned 2 \
         "value(\"registrations\") == 150 && $peak == 5 * $mib" \
+        $rig -- "$predreg" run --policy on-demand --set PIECES=n -- "${fig1[@]}"
+    run "policy on-demand, in pieces" pinned 2 \
+        "value(\"registrations\") >= 150 && $peak <= 5 * $mib" \
         $rig -- "$predreg" run --policy on-demand -- "${fig1[@]}"
     run "one rank that exchanges with itself" pinned 1 \
         "$itself" $rig -- mpirun -np 1 "$apps/fig1" --iters 50 --compute 2 --verify

@@ -95,7 +95,6 @@ ucs_status_t predreg_replay_cache(const predreg_timeline_t *timeline,
         result->budget       = params->cache.budget;
     } else {
         changed.cache.policy = UCS_RCACHE_PRED_POLICY_ON_DEMAND;
-        changed.cache.pieces = 0; /* Only predict may register a use in pieces */
     }
 
     status = predreg_sim_replay(timeline, &changed, result, &stats);

@@ -416,6 +416,10 @@ void uct_predreg_knobs_cleanup(uct_predreg_knobs_t *knobs)
 void uct_predreg_knobs_to_params(const uct_predreg_knobs_t *knobs,
                                  ucs_rcache_pred_params_t *params)
 {
+    /* A recording on demand tells what whole registrations cost */
+    int is_whole = uct_predreg_is_traced(knobs) &&
+                   (knobs->policy == UCS_RCACHE_PRED_POLICY_ON_DEMAND);
+
     *params = (ucs_rcache_pred_params_t){
         .policy        = knobs->policy,
         .helper        = knobs->helper,
@@ -425,8 +429,7 @@ void uct_predreg_knobs_to_params(const uct_predreg_knobs_t *knobs,
         .known_regions = knobs->known_regions,
         .max_bytes     = knobs->max_pinned,
         .max_regions   = knobs->max_regions,
-        .pieces        = knobs->pieces &&
-                         (knobs->policy == UCS_RCACHE_PRED_POLICY_PREDICT),
+        .pieces        = knobs->pieces && !is_whole,
         .dq_size       = knobs->dq_size,
         .access_mask   = UCT_MD_MEM_ACCESS_ALL,
         .helper_flags  = UCT_MD_MEM_FLAG_HIDE_ERRORS

@@ -473,8 +473,11 @@ TEST_F(test_knobs, a_cache_is_made_as_they_say) {
     EXPECT_EQ(UCS_RCACHE_PRED_HELPER_PROGRESS, params.helper);
     EXPECT_TRUE(params.pieces);
 
-    /* Pieces hide what was not predicted: only where that is done */
+    /* A recording on demand has whole registrations */
     set("POLICY", "on-demand");
+    uct_predreg_knobs_to_params(&test_core_state()->knobs, &params);
+    EXPECT_TRUE(params.pieces);
+    set("TRACE", "/tmp");
     uct_predreg_knobs_to_params(&test_core_state()->knobs, &params);
     EXPECT_FALSE(params.pieces);
 }
