@@ -7,6 +7,7 @@
 #include "node.h"
 #include "node_int.h"
 
+#include <ucs/base/clock.h>
 #include <ucs/base/relaxed.h>
 #include <ucs/sys/math.h>
 
@@ -18,6 +19,10 @@
 /* A process with about its equal share asks for what others will not use for so many times
  * as long as what it has given up itself: the times until a use are estimates */
 #define ASK_TIMES 2
+
+/* How long an ask counts, ns: who can give up something does so before. The process that has
+ * asked may have ended, or need nothing any more, and gives what it is given to nobody */
+#define ASK_LASTS 100000000
 
 /*
  * Processes ask each other for room within the bounds of the node, or for keys of a
@@ -66,7 +71,9 @@ static int is_wanted(const pred_node_wanted_t *wanted)
 static int note_wanted(pred_node_wanted_t *wanted, uint64_t bytes,
                        uint64_t regions, uint64_t idle)
 {
-    int is_missing = is_wanted(wanted);
+    uint64_t now   = ucs_monotonic_ns();
+    int is_missing = is_wanted(wanted) &&
+                     (now < ucs_relaxed_load(&wanted->time) + ASK_LASTS);
     uint64_t old   = ucs_relaxed_load(&wanted->idle);
 
     if (is_missing && (old < idle)) {
@@ -81,6 +88,7 @@ static int note_wanted(pred_node_wanted_t *wanted, uint64_t bytes,
         ucs_relaxed_store(&wanted->regions, regions);
     }
     ucs_relaxed_store(&wanted->idle, idle);
+    ucs_relaxed_store(&wanted->time, now);
     return 1;
 }
 

@@ -74,7 +74,7 @@ BEGIN_C_DECLS
 
 #define UCS_RCACHE_PRED_NODE_MAGIC   0x7072656472656721ull /* "predreg!" */
 /** Version of the layout of the shared memory: every change of the layout raises it. */
-#define UCS_RCACHE_PRED_NODE_VERSION 8
+#define UCS_RCACHE_PRED_NODE_VERSION 9
 
 /** Number of slots, and so of processes at most: more than any node has processors so
  *  far. */
@@ -242,6 +242,7 @@ typedef struct pred_node_wanted {
     /** For how long nobody will use what shall give way, ns, as the last process has
      *  asked */
     _Atomic(uint64_t) idle;
+    _Atomic(uint64_t) time; /**< When it has asked, CLOCK_MONOTONIC, ns */
 } pred_node_wanted_t;
 
 

@@ -445,3 +445,21 @@ TEST_F(test_keys, ranks_that_end_leave_their_share)
         EXPECT_GE(r.keys, 70u);
     }
 }
+
+/* An urgent ask that nobody could answer, of a process that has ended or has its keys since,
+ * does not hide later ones */
+TEST_F(test_keys, later_asks_follow_one_in_vain)
+{
+    start(3, 1);
+    auto a = m_ranks[0].node, b = m_ranks[1].node, c = m_ranks[2].node;
+    uint64_t idle;
+
+    ucs_rcache_pred_node_key_taken(b, 0);
+    EXPECT_TRUE(ucs_rcache_pred_node_ask_keys(a, 0, 0));
+    EXPECT_TRUE(ucs_rcache_pred_node_is_asked(b)) << "which has nothing idle";
+    usleep(100 * 1000);
+    ucs_rcache_pred_node_ask_keys(c, 0, SEC);
+    EXPECT_TRUE(ucs_rcache_pred_node_is_asked(b));
+    EXPECT_TRUE(ucs_rcache_pred_node_lacks(b, 0, &idle));
+    EXPECT_EQ(2 * SEC, idle);
+}
