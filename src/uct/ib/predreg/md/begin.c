@@ -321,17 +321,34 @@ begin_use(uct_predreg_domain_t *domain, const request_t *req,
                                  req->flags, context, memh_p);
 }
 
-/* Try again to begin a use. The first attempt has told of the failure */
+/* Begin a use that nothing can do without. Only the last attempt tells of its failure */
 static UCS_F_NOINLINE ucs_status_t
-begin_again(uct_predreg_domain_t *domain, const request_t *req, uct_predreg_may_t may,
+begin_vital(uct_predreg_domain_t *domain, const request_t *req, uct_predreg_may_t may,
             const ucs_rcache_pred_context_t *context, uct_mem_h *memh_p)
 {
+    request_t quiet = *req;
+    unsigned tries  = 0;
     ucs_status_t status;
 
-    uct_predreg_quiet_begin();
-    status = begin_use(domain, req, may, context, memh_p);
-    uct_predreg_quiet_end();
-    return status;
+    quiet.flags |= UCT_MD_MEM_FLAG_HIDE_ERRORS;
+    do {
+        status = begin_use(domain, &quiet, may, context, memh_p);
+    } while ((status == UCS_ERR_NO_MEMORY) && make_room(domain, req->length, &tries));
+
+    return ((status == UCS_OK) || (status == UCS_ERR_EXCEEDS_LIMIT) ||
+            (status == UCS_ERR_UNSUPPORTED)) ?
+           status : begin_use(domain, req, may, context, memh_p);
+}
+
+/* Begin a use, be it vital or not */
+static UCS_F_ALWAYS_INLINE ucs_status_t
+begin_any(uct_predreg_domain_t *domain, const request_t *req, uct_predreg_may_t may,
+          const ucs_rcache_pred_context_t *context, uct_mem_h *memh_p)
+{
+    return ((use_kind(may) == UCS_RCACHE_PRED_USE_WHOLE) &&
+            (may != UCT_PREDREG_MAY_REFUSE)) ?
+           begin_vital(domain, req, may, context, memh_p) :
+           begin_use(domain, req, may, context, memh_p);
 }
 
 /* Go on with a use in a managed domain after a first attempt to begin it, which has
@@ -341,15 +358,8 @@ managed_go_on(uct_predreg_domain_t *domain, const request_t *req,
               uct_predreg_may_t may, const ucs_rcache_pred_context_t *context,
               ucs_status_t status, uct_mem_h *memh_p)
 {
-    int is_vital   = (use_kind(may) == UCS_RCACHE_PRED_USE_WHOLE) &&
-                     (may != UCT_PREDREG_MAY_REFUSE);
-    unsigned tries = 0;
-
-    while (((status == UCS_ERR_EXCEEDS_LIMIT) && give_way(domain->core)) ||
-           ((status == UCS_ERR_NO_MEMORY) && is_vital &&
-            make_room(domain, req->length, &tries))) {
-        status = (tries > 0) ? begin_again(domain, req, may, context, memh_p) :
-                               begin_use(domain, req, may, context, memh_p);
+    while ((status == UCS_ERR_EXCEEDS_LIMIT) && give_way(domain->core)) {
+        status = begin_any(domain, req, may, context, memh_p);
     }
 
     if (req->purpose == UCT_PREDREG_PURPOSE_OPTIONAL) {
@@ -380,7 +390,7 @@ managed_mem_reg(uct_predreg_domain_t *domain, const request_t *req,
     ucs_status_t status;
 
     uct_predreg_posted_get(req->address, &context);
-    status = begin_use(domain, req, may, &context, memh_p);
+    status = begin_any(domain, req, may, &context, memh_p);
 
     return ucs_likely(status == UCS_OK) ?
            UCS_OK :
