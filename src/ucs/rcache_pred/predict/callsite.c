@@ -7,8 +7,6 @@
 #include "history.h"
 #include "predict.h"
 
-#include <ucs/base/align.h>
-
 #include <ucs/sys/math.h>
 
 #include <stdlib.h>
@@ -64,40 +62,43 @@ uint64_t ucs_rcache_pred_signature_in_phase(uint64_t signature, unsigned phase)
 }
 
 
-/* How many sites are allocated at a time. Sites never move, since lists link
- * them */
-#define CHUNK_SITES 4096
-
 /* How many sites there may be for each region that is known. A region that is
  * used from one place needs two sites in the end, one for its context and one
  * for the longest phase. The sites of shorter phases are not used again, and
  * are replaced */
 #define SITES_EACH 3
 
+/* How many sites are allocated at a time. calloc need not touch pages that are never used */
+#define CHUNK_SITES 4096
 
-/* Make room for more sites, within the limit. Without memory the table goes on with its
- * present sites. */
+struct ucs_rcache_pred_site_chunk {
+    ucs_rcache_pred_site_chunk_t *next;
+    ucs_rcache_pred_site_t       sites[CHUNK_SITES];
+};
+
+
+/* Make one more site, within the limit, which is free and at the hand. Without memory the
+ * table goes on with its present sites. */
 static void table_grow(ucs_rcache_pred_site_table_t *table)
 {
-    ucs_rcache_pred_site_t *chunk;
+    unsigned place = table->num_sites % CHUNK_SITES;
+    ucs_rcache_pred_site_chunk_t *chunk;
 
     if (table->num_sites == table->limit) {
         return;
     }
 
-    if (table->num_sites % CHUNK_SITES == 0) {
-        chunk = calloc(CHUNK_SITES, sizeof(*chunk));
+    if (place == 0) {
+        chunk = calloc(1, sizeof(*chunk));
         if (chunk == NULL) {
             return;
         }
-        table->chunks[table->num_sites / CHUNK_SITES] = chunk;
+        chunk->next   = table->chunks;
+        table->chunks = chunk;
     }
 
-    table->hand      = table->num_sites;
-    table->num_sites = ucs_min(
-            table->limit,
-            ucs_round_down(table->num_sites, CHUNK_SITES) +
-            CHUNK_SITES);
+    ucs_list_add_head(&table->clock, &table->chunks->sites[place].clock_link);
+    ++table->num_sites;
 }
 
 ucs_status_t
@@ -110,51 +111,40 @@ ucs_rcache_pred_site_table_init(ucs_rcache_pred_site_table_t *table,
         num_buckets *= 2;
     }
 
-    /* calloc rather than malloc: calloc need not touch pages that are never used */
-    table->chunks = calloc(ucs_div_round_up(max_sites, CHUNK_SITES),
-                           sizeof(*table->chunks));
-    if (table->chunks == NULL) {
-        goto err;
-    }
-
     table->buckets = calloc(num_buckets, sizeof(*table->buckets));
     if (table->buckets == NULL) {
-        goto err_free_chunks;
+        return UCS_ERR_NO_MEMORY;
     }
 
-    table->max_sites   = max_sites;
-    table->limit       = ucs_min(max_sites, UCS_RCACHE_PRED_FIRST_SITES);
-    table->num_sites   = 0;
-    table->bucket_mask = num_buckets - 1;
-    table->hand        = 0;
+    table->max_sites      = max_sites;
+    table->limit          = ucs_min(max_sites, UCS_RCACHE_PRED_FIRST_SITES);
+    table->num_sites      = 0;
+    table->bucket_mask    = num_buckets - 1;
     table->num_companions = 0;
+    table->chunks         = NULL;
+    ucs_list_head_init(&table->clock);
     table_grow(table);
     if (table->num_sites == 0) {
-        goto err_free_buckets;
+        free(table->buckets);
+        return UCS_ERR_NO_MEMORY;
     }
 
     return UCS_OK;
-
-err_free_buckets:
-    free(table->buckets);
-err_free_chunks:
-    free(table->chunks);
-err:
-    return UCS_ERR_NO_MEMORY;
 }
 
 void ucs_rcache_pred_site_table_cleanup(ucs_rcache_pred_site_table_t *table)
 {
-    unsigned i;
+    ucs_rcache_pred_site_chunk_t *chunk;
+    ucs_rcache_pred_site_t *site;
 
-    for (i = 0; i < table->num_sites; ++i) {
-        free(table->chunks[i / CHUNK_SITES][i % CHUNK_SITES].companions);
+    ucs_list_for_each(site, &table->clock, clock_link) {
+        free(site->companions);
     }
-    for (i = 0; i * CHUNK_SITES < table->num_sites; ++i) {
-        free(table->chunks[i]);
+    while ((chunk = table->chunks) != NULL) {
+        table->chunks = chunk->next;
+        free(chunk);
     }
     free(table->buckets);
-    free(table->chunks);
 }
 
 void ucs_rcache_pred_site_table_expect(ucs_rcache_pred_site_table_t *table,
@@ -165,37 +155,48 @@ void ucs_rcache_pred_site_table_expect(ucs_rcache_pred_site_table_t *table,
     table->limit = ucs_min(table->max_sites, ucs_max(table->limit, sites));
 }
 
+/* @return the site at the clock's hand */
+static ucs_rcache_pred_site_t *
+first_site(const ucs_rcache_pred_site_table_t *table)
+{
+    return ucs_list_head(&table->clock, ucs_rcache_pred_site_t, clock_link);
+}
+
+/* Let the hand pass a site */
+static void
+pass(ucs_rcache_pred_site_table_t *table, ucs_rcache_pred_site_t *site)
+{
+    ucs_list_del(&site->clock_link);
+    ucs_list_add_tail(&table->clock, &site->clock_link);
+}
+
 static ucs_hlist_head_t *
 site_bucket(ucs_rcache_pred_site_table_t *table, uint64_t signature)
 {
     return &table->buckets[signature & table->bucket_mask];
 }
 
+/* @return a site that is free: the one at the hand, if it is; or a new one; or, once there
+ * are as many as may be, the first one that was not used since the hand passed it last */
 static ucs_rcache_pred_site_t *
 site_allocate(ucs_rcache_pred_site_table_t *table)
 {
-    ucs_rcache_pred_site_t *site;
+    ucs_rcache_pred_site_t *site = first_site(table);
 
-    for (;;) {
-        if (table->hand == table->num_sites) {
-            table->hand = 0;
-            table_grow(table);
-        }
-
-        site = &table->chunks[table->hand / CHUNK_SITES]
-                             [table->hand % CHUNK_SITES];
-        ++table->hand;
-        if (site->signature == 0) {
-            return site;
-        }
-
-        if (!site->referenced) {
-            ucs_rcache_pred_site_remove(table, site);
-            return site;
-        }
-
-        site->referenced = 0;
+    if (site->signature != 0) {
+        table_grow(table);
     }
+
+    while (((site = first_site(table))->signature != 0) && site->referenced) {
+        site->referenced = 0;
+        pass(table, site);
+    }
+
+    if (site->signature != 0) {
+        ucs_rcache_pred_site_remove(table, site);
+    }
+    pass(table, site);
+    return site;
 }
 
 ucs_rcache_pred_site_t*

@@ -260,6 +260,7 @@ typedef struct ucs_rcache_pred_companions {
 /** One communication context of one region. */
 typedef struct ucs_rcache_pred_site {
     ucs_hlist_link_t          hash_link;
+    ucs_list_link_t           clock_link;  /**< Element of the table's list of sites */
     ucs_list_link_t           region_link; /**< Element of the region's list of
                                                 sites */
     ucs_list_link_t           recur_link;  /**< Element of the list of contexts
@@ -292,6 +293,9 @@ typedef struct ucs_rcache_pred_site {
 } ucs_rcache_pred_site_t;
 
 
+typedef struct ucs_rcache_pred_site_chunk ucs_rcache_pred_site_chunk_t;
+
+
 /** The number of sites that there may be even if few regions are known: a
  *  program may use one buffer from many places. */
 #define UCS_RCACHE_PRED_FIRST_SITES 16384
@@ -303,7 +307,8 @@ typedef struct ucs_rcache_pred_site {
  * CLOCK algorithm finds the site.
  */
 typedef struct ucs_rcache_pred_site_table {
-    ucs_rcache_pred_site_t **chunks;    /**< The memory of all sites */
+    ucs_rcache_pred_site_chunk_t *chunks; /**< The memory of all sites */
+    ucs_list_link_t        clock;       /**< All sites, from the clock's hand on */
     ucs_hlist_head_t       *buckets;
     unsigned               max_sites;   /**< The bound */
     unsigned               limit;       /**< How many sites there may be now */
@@ -311,8 +316,6 @@ typedef struct ucs_rcache_pred_site_table {
                                              free */
     unsigned               bucket_mask;
     unsigned               num_companions; /**< How many sites have companions */
-    unsigned               hand;        /**< The site at which the clock's hand
-                                             is, or num_sites */
 } ucs_rcache_pred_site_table_t;
 
 
