@@ -133,7 +133,7 @@ static void learn_of_companions(ucs_rcache_pred_t *pred,
                                             forecast, begin, &times);
         }
     }
-    ucs_rcache_pred_forecast_leave(forecast);
+    ucs_rcache_pred_forecast_leave(&forecast->followers);
 }
 
 static void tell_followers(ucs_rcache_pred_t *pred,

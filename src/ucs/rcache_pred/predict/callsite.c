@@ -249,9 +249,7 @@ void ucs_rcache_pred_site_remove(ucs_rcache_pred_site_table_t *table,
     ucs_list_del(&site->region_link);
     ucs_list_del(&site->recur_link);
     while (!ucs_list_is_empty(&site->followers)) {
-        ucs_rcache_pred_forecast_leave(
-                ucs_container_of(site->followers.next,
-                                 ucs_rcache_pred_forecast_t, followers));
+        ucs_rcache_pred_forecast_leave(site->followers.next);
     }
     ucs_rcache_pred_site_free_companions(table, site);
     site->signature = 0;

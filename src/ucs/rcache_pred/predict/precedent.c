@@ -8,47 +8,14 @@
 
 #include <ucs/sys/math.h>
 
-#include <string.h>
+/*
+ * What regions tell about each other: the table of places and of ways of use, and
+ * forecasts of regions that were used only once, which follow a precedent.
+ */
 
 
-/* Find the place with this hash in its set; if it is not there, let it replace the place
- * that was judged longest ago. Then move it to the front: a set is in the order in which
- * its places were judged */
 static ucs_rcache_pred_place_t *
-place_get(ucs_rcache_pred_place_table_t *table, uint64_t hash)
-{
-    ucs_rcache_pred_place_t *set  = table->sets[hash %
-                                                UCS_RCACHE_PRED_PLACE_SETS];
-    ucs_rcache_pred_place_t place = {.hash = hash};
-    unsigned i                    = 0;
-
-    while ((set[i].hash != hash) && (i < UCS_RCACHE_PRED_PLACE_WAYS - 1)) {
-        ++i;
-    }
-
-    if (set[i].hash == hash) {
-        place = set[i];
-    }
-    memmove(set + 1, set, i * sizeof(*set));
-    set[0] = place;
-    return set;
-}
-
-void ucs_rcache_pred_place_judge(ucs_rcache_pred_place_table_t *table,
-                                 uint64_t hash, uint64_t region, int met)
-{
-    ucs_rcache_pred_place_t *place = place_get(table, hash);
-
-    if (place->region == region) {
-        return;
-    }
-
-    place->region = region;
-    ucs_rcache_pred_trust_tell(&place->trust, UCS_RCACHE_PRED_TRUST_PLACE, met);
-}
-
-int ucs_rcache_pred_place_is_doubted(const ucs_rcache_pred_place_table_t *table,
-                                     uint64_t hash)
+find(const ucs_rcache_pred_place_table_t *table, uint64_t hash)
 {
     const ucs_rcache_pred_place_t *set = table->sets[hash %
                                                      UCS_RCACHE_PRED_PLACE_SETS];
@@ -56,167 +23,164 @@ int ucs_rcache_pred_place_is_doubted(const ucs_rcache_pred_place_table_t *table,
 
     for (i = 0; i < UCS_RCACHE_PRED_PLACE_WAYS; ++i) {
         if (set[i].hash == hash) {
-            return ucs_rcache_pred_trust_is_doubted(set[i].trust);
-        }
-    }
-
-    return 0;
-}
-
-
-static ucs_rcache_pred_precedent_t *
-find(const ucs_rcache_pred_precedent_table_t *table, uint64_t way)
-{
-    const ucs_rcache_pred_precedent_t *set =
-            table->sets[way % UCS_RCACHE_PRED_PRECEDENT_SETS];
-    unsigned i;
-
-    for (i = 0; i < UCS_RCACHE_PRED_PRECEDENT_WAYS; ++i) {
-        if (set[i].way == way) {
-            return (ucs_rcache_pred_precedent_t*)&set[i];
+            return (ucs_rcache_pred_place_t*)&set[i];
         }
     }
 
     return NULL;
 }
 
-/* Let no link wait for a precedent any more. There may be very many waiting links, so
+/* Let a new place or way replace another one. Very many links may wait for that one, so
  * this takes the head out of the list and visits none of them: they stay linked to each
  * other in a ring, which nobody looks at, and each link leaves the ring later by
  * itself */
-static void abandon(ucs_rcache_pred_precedent_t *precedent)
+static void replace(ucs_rcache_pred_place_t *place, uint64_t hash)
 {
-    ucs_list_del(&precedent->waiting);
-    ucs_list_head_init(&precedent->waiting);
+    if (place->hash != 0) {
+        ucs_list_del(&place->waiting);
+    }
+
+    *place = (ucs_rcache_pred_place_t){.hash = hash};
+    ucs_list_head_init(&place->waiting);
 }
 
-/* Find the precedent of a way of use. If there is none, make one, in place of the
- * precedent of the same set to which an interval was last added longest ago */
-static ucs_rcache_pred_precedent_t *
-get(ucs_rcache_pred_precedent_table_t *table, uint64_t way)
+/* Find the place or way of use with this hash, of which the helper learns something now,
+ * or make one */
+static ucs_rcache_pred_place_t *
+get(ucs_rcache_pred_place_table_t *table, uint64_t hash)
 {
-    ucs_rcache_pred_precedent_t *set       =
-            table->sets[way % UCS_RCACHE_PRED_PRECEDENT_SETS];
-    ucs_rcache_pred_precedent_t *precedent = find(table, way);
+    ucs_rcache_pred_place_t *set   = table->sets[hash % UCS_RCACHE_PRED_PLACE_SETS];
+    ucs_rcache_pred_place_t *place = find(table, hash);
     unsigned i;
 
-    if (precedent != NULL) {
-        return precedent;
-    }
-
-    precedent = set;
-    for (i = 1; i < UCS_RCACHE_PRED_PRECEDENT_WAYS; ++i) {
-        if (set[i].added < precedent->added) {
-            precedent = &set[i];
+    if (place == NULL) {
+        place = set;
+        for (i = 1; i < UCS_RCACHE_PRED_PLACE_WAYS; ++i) {
+            place = (set[i].learned < place->learned) ? &set[i] : place;
         }
+        replace(place, hash);
     }
 
-    abandon(precedent);
-    precedent->way   = way;
-    precedent->count = 0;
-    precedent->trust = 0;
-    /* A new precedent counts as added to, so that it is not the first to be
-     * replaced */
-    precedent->added = ++table->additions;
-    return precedent;
+    place->learned = ++table->learned;
+    return place;
 }
 
-void ucs_rcache_pred_precedent_init(ucs_rcache_pred_precedent_table_t *table)
+void ucs_rcache_pred_place_judge(ucs_rcache_pred_place_table_t *table,
+                                 uint64_t hash, uint64_t region, int met)
 {
-    unsigned set, i;
+    ucs_rcache_pred_place_t *place = get(table, hash);
 
-    memset(table, 0, sizeof(*table));
-    for (set = 0; set < UCS_RCACHE_PRED_PRECEDENT_SETS; ++set) {
-        for (i = 0; i < UCS_RCACHE_PRED_PRECEDENT_WAYS; ++i) {
-            ucs_list_head_init(&table->sets[set][i].waiting);
-        }
+    if (place->region != region) {
+        place->region = region;
+        ucs_rcache_pred_trust_tell(&place->trust, UCS_RCACHE_PRED_TRUST_PLACE,
+                                   met);
     }
 }
 
-void ucs_rcache_pred_precedent_add(ucs_rcache_pred_precedent_table_t *table,
-                                   uint64_t way,
-                                   ucs_rcache_pred_time_t interval)
+int ucs_rcache_pred_place_is_doubted(const ucs_rcache_pred_place_table_t *table,
+                                     uint64_t hash)
 {
-    ucs_rcache_pred_precedent_t *precedent = get(table, way);
+    const ucs_rcache_pred_place_t *place = find(table, hash);
 
-    precedent->added = ++table->additions;
-    precedent->intervals[precedent->count %
-                         UCS_RCACHE_PRED_PRECEDENT_DEPTH] = interval;
-    ++precedent->count;
+    return (place != NULL) && ucs_rcache_pred_trust_is_doubted(place->trust);
+}
+
+uint64_t ucs_rcache_pred_forecast_teach(ucs_rcache_pred_predictor_t *predictor,
+                                        ucs_rcache_pred_forecast_t *forecast,
+                                        ucs_rcache_pred_time_t begin,
+                                        uint64_t way)
+{
+    ucs_rcache_pred_time_t last = forecast->history.last;
+    uint64_t before             = (begin > last) ? forecast->way : 0;
+    ucs_rcache_pred_place_t *precedent;
+
+    ucs_rcache_pred_forecast_leave(&forecast->waits);
+    forecast->way = way;
+    if (before == 0) {
+        return 0;
+    }
+
+    precedent = get(&predictor->places, before);
+    if (forecast->follows && ucs_rcache_pred_forecast_is_met(forecast, begin)) {
+        ucs_rcache_pred_trust_tell(&precedent->trust, UCS_RCACHE_PRED_TRUST_WAY, 1);
+    }
+    precedent->intervals[precedent->count++ %
+                         UCS_RCACHE_PRED_PRECEDENT_DEPTH] = begin - last;
     if (ucs_rcache_pred_trust_is_doubted(precedent->trust) &&
         (precedent->count % UCS_RCACHE_PRED_PRECEDENT_RETRY == 0)) {
         precedent->trust = UCS_RCACHE_PRED_TRUST_DOUBTED + 1;
     }
+    return before;
 }
 
 /* @return whether a precedent may be followed */
-static int is_good(const ucs_rcache_pred_precedent_t *precedent)
+static int is_good(const ucs_rcache_pred_place_t *precedent)
 {
     return (precedent != NULL) && (precedent->count > 0) &&
            !ucs_rcache_pred_trust_is_doubted(precedent->trust);
 }
 
-/* Get the last intervals of a precedent. @return their number */
-static unsigned get_intervals(const ucs_rcache_pred_precedent_t *precedent,
-                              ucs_rcache_pred_time_t *intervals)
+/* Tell a history the last intervals of a precedent */
+static void tell(const ucs_rcache_pred_place_t *precedent,
+                 ucs_rcache_pred_history_t *history, unsigned depth)
 {
-    unsigned num = ucs_min(precedent->count, UCS_RCACHE_PRED_PRECEDENT_DEPTH);
-    unsigned i;
+    uint64_t i = precedent->count -
+                 ucs_min(precedent->count, UCS_RCACHE_PRED_PRECEDENT_DEPTH);
 
-    for (i = 0; i < num; ++i) {
-        intervals[i] =
-                precedent->intervals[(precedent->count - num + i) %
-                                     UCS_RCACHE_PRED_PRECEDENT_DEPTH];
-    }
-    return num;
-}
-
-unsigned
-ucs_rcache_pred_precedent_ask(const ucs_rcache_pred_precedent_table_t *table,
-                              uint64_t way, ucs_rcache_pred_time_t *intervals)
-{
-    const ucs_rcache_pred_precedent_t *precedent = find(table, way);
-
-    return is_good(precedent) ? get_intervals(precedent, intervals) : 0;
-}
-
-void ucs_rcache_pred_precedent_tell(ucs_rcache_pred_precedent_table_t *table,
-                                    uint64_t way, int met)
-{
-    ucs_rcache_pred_precedent_t *precedent = find(table, way);
-
-    if (precedent != NULL) {
-        ucs_rcache_pred_trust_tell(&precedent->trust, UCS_RCACHE_PRED_TRUST_WAY,
-                                   met);
+    for (; i < precedent->count; ++i) {
+        ucs_rcache_pred_history_tell(
+                history, precedent->intervals[i % UCS_RCACHE_PRED_PRECEDENT_DEPTH],
+                depth);
     }
 }
 
-void ucs_rcache_pred_precedent_wait(ucs_rcache_pred_precedent_table_t *table,
-                                    uint64_t way, ucs_list_link_t *link)
+int ucs_rcache_pred_forecast_follow(ucs_rcache_pred_predictor_t *predictor,
+                                    ucs_rcache_pred_forecast_t *forecast,
+                                    ucs_rcache_pred_time_t now)
 {
-    ucs_list_add_tail(&get(table, way)->waiting, link);
-}
+    ucs_rcache_pred_place_t *precedent = find(&predictor->places, forecast->way);
+    ucs_rcache_pred_history_t history  = forecast->history;
+    ucs_rcache_pred_site_t *site       = ucs_rcache_pred_site_find(
+            &predictor->sites, forecast->last_site);
 
-void ucs_rcache_pred_precedent_leave(ucs_list_link_t *link)
-{
-    if (link->next != NULL) {
-        ucs_list_del(link);
-        link->next = NULL;
+    /* The region's own intervals tell more than a precedent */
+    if ((history.count > 0) || ((site != NULL) && (site->next.period != 0))) {
+        return 0;
     }
+
+    if (!is_good(precedent)) {
+        ucs_list_add_tail(&get(&predictor->places, forecast->way)->waiting,
+                          &forecast->waits);
+        return 0;
+    }
+
+    /* Buffers that are never used again have waited longest, and are released first: they
+     * would use up the trust in the precedent, and leave none to the other buffers */
+    tell(precedent, &history, predictor->depth);
+    if (ucs_rcache_pred_history_expiry(&history) <= now) {
+        return 0;
+    }
+
+    ucs_rcache_pred_trust_tell(&precedent->trust, UCS_RCACHE_PRED_TRUST_WAY, 0);
+    if (site != NULL) {
+        tell(precedent, &site->next, predictor->depth);
+    }
+    forecast->follows = 1;
+    return 1;
 }
 
-ucs_list_link_t *
-ucs_rcache_pred_precedent_release(ucs_rcache_pred_precedent_table_t *table,
-                                  uint64_t way)
+ucs_rcache_pred_forecast_t *
+ucs_rcache_pred_forecast_next_waiting(ucs_rcache_pred_predictor_t *predictor,
+                                      uint64_t way)
 {
-    ucs_rcache_pred_precedent_t *precedent = find(table, way);
-    ucs_list_link_t *link;
+    ucs_rcache_pred_place_t *precedent = find(&predictor->places, way);
+    ucs_rcache_pred_forecast_t *forecast;
 
     if (!is_good(precedent) || ucs_list_is_empty(&precedent->waiting)) {
         return NULL;
     }
 
-    link = precedent->waiting.next;
-    ucs_rcache_pred_precedent_leave(link);
-    return link;
+    forecast = ucs_list_head(&precedent->waiting, ucs_rcache_pred_forecast_t, waits);
+    ucs_rcache_pred_forecast_leave(&forecast->waits);
+    return forecast;
 }

@@ -76,7 +76,6 @@ ucs_rcache_pred_predictor_init(ucs_rcache_pred_predictor_t *predictor,
                                unsigned num_sites, unsigned depth)
 {
     memset(predictor, 0, sizeof(*predictor));
-    ucs_rcache_pred_precedent_init(&predictor->precedents);
     predictor->depth = depth;
     return ucs_rcache_pred_site_table_init(&predictor->sites, num_sites);
 }
@@ -106,17 +105,20 @@ void ucs_rcache_pred_forecast_forget(ucs_rcache_pred_predictor_t *predictor,
 {
     ucs_rcache_pred_site_t *site, *tmp;
 
-    ucs_rcache_pred_precedent_leave(&forecast->waits);
-    ucs_rcache_pred_forecast_leave(forecast);
+    ucs_rcache_pred_forecast_leave(&forecast->waits);
+    ucs_rcache_pred_forecast_leave(&forecast->followers);
     forecast->way = 0;
     ucs_list_for_each_safe(site, tmp, &forecast->sites, region_link) {
         ucs_rcache_pred_site_remove(&predictor->sites, site);
     }
 }
 
-void ucs_rcache_pred_forecast_leave(ucs_rcache_pred_forecast_t *forecast)
+void ucs_rcache_pred_forecast_leave(ucs_list_link_t *link)
 {
-    ucs_rcache_pred_precedent_leave(&forecast->followers);
+    if (link->next != NULL) {
+        ucs_list_del(link);
+        link->next = NULL;
+    }
 }
 
 void ucs_rcache_pred_forecast_inherit(ucs_rcache_pred_forecast_t *forecast,

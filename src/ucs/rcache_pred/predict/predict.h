@@ -62,29 +62,62 @@ uint64_t ucs_rcache_pred_signature_in_phase(uint64_t signature, unsigned phase);
 
 /*
  * Regions used from one place of the program tell about each other. A place is a caller
- * and the path of calls to the caller, for any buffer and any former communications.
- * Where the uses of a place come at random, not each of its regions has to learn so by
- * itself. The functions are pure; only the helper calls them, without a lock.
+ * and the path of calls to the caller, for any buffer and any former communications; a
+ * way of use is a place and a length. The helper remembers of a place whether predictions
+ * about its regions come true: where the uses of a place come at random, not each of its
+ * regions has to learn so by itself. And it remembers of a way of use the intervals after
+ * which regions were used again: they are precedents for a region that was used only
+ * once, in the same way. Such a region asks for a precedent, and waits if there is none
+ * yet.
+ *
+ * In some places buffers are used once and never again, or the next uses of buffers
+ * belong to different loops. So a precedent is trusted only so far: each region that
+ * follows the precedent counts as a prediction that is not met, until its next use comes
+ * when expected. While the precedent is doubted, further regions wait.
+ *
+ * The functions are pure; only the helper calls them, without a lock.
  */
 
-/* Places are kept in SETS sets of WAYS places each. The hash of a place says in which set
- * it is. A set is in the order in which its places were last judged, the latest first,
- * and a new place replaces the one at the end. */
-#define UCS_RCACHE_PRED_PLACE_SETS 256
+/** How many intervals of a way of use are remembered: the last ones. Two such intervals
+ *  tell less than two intervals of one region, since the former passed at about the same
+ *  time. A history that was told many of them would look steady before it has seen any
+ *  interval of its own. */
+#define UCS_RCACHE_PRED_PRECEDENT_DEPTH 2
+
+/** With every so many intervals added to it, a doubted precedent is believed once more: one
+ *  region may follow. */
+#define UCS_RCACHE_PRED_PRECEDENT_RETRY 64
+
+/* Places and ways are kept in SETS sets of WAYS each. The hash says in which set a place
+ * or a way is. A new one replaces that of its set of which the helper has learned nothing
+ * for longest. */
+#define UCS_RCACHE_PRED_PLACE_SETS 512
 #define UCS_RCACHE_PRED_PLACE_WAYS 4
 
 
-/** One place. */
+/** One place, or one way of use. */
 typedef struct ucs_rcache_pred_place {
-    uint64_t hash;   /**< See @ref ucs_rcache_pred_signature_of_place;
-                          0: none is here */
-    uint64_t region; /**< Number of the region about which the last verdict was */
-    ucs_rcache_pred_trust_t trust; /**< In the predictions about the place's regions */
+    uint64_t                hash;    /**< See @ref ucs_rcache_pred_signature_of_place and
+                                          @ref ucs_rcache_pred_signature_of_way; 0: none
+                                          is here */
+    uint64_t                learned; /**< Value of the table's field learned, when the
+                                          helper has last learned of this one */
+    ucs_rcache_pred_trust_t trust;   /**< Place: in the predictions about its regions.
+                                          Way: in the precedent; uses of regions that
+                                          follow it raise and lower the trust */
+    uint64_t                region;  /**< Place: number of the region about which the
+                                          last verdict was */
+    uint64_t                count;   /**< Way: how many intervals there were */
+    ucs_list_link_t         waiting; /**< Way: links of forecasts that wait to follow the
+                                          precedent, the longest wait first */
+    ucs_rcache_pred_time_t  intervals[UCS_RCACHE_PRED_PRECEDENT_DEPTH];
+                                     /**< Way: the last intervals, as a ring */
 } ucs_rcache_pred_place_t;
 
 
-/** The lately judged places. All zero: none is known. */
+/** The places and ways of use that were lately seen. All zero: none is known. */
 typedef struct ucs_rcache_pred_place_table {
+    uint64_t                learned; /**< How often the helper has learned of one */
     ucs_rcache_pred_place_t sets[UCS_RCACHE_PRED_PLACE_SETS]
                                 [UCS_RCACHE_PRED_PLACE_WAYS];
 } ucs_rcache_pred_place_table_t;
@@ -108,108 +141,6 @@ int ucs_rcache_pred_place_is_doubted(const ucs_rcache_pred_place_table_t *table,
                                      uint64_t hash);
 
 
-/*
- * Precedents. A way of use is a place of the program and a length. When a
- * region is used again after a use of some way, the interval is a precedent for
- * other regions that were used only once, in the same way. Such a region asks
- * for a precedent, and waits if there is none yet.
- *
- * In some places buffers are used once and never again, or the next uses of buffers
- * belong to different loops. So a precedent is trusted only so far: each region that
- * follows the precedent counts as a prediction that is not met, until its next use comes
- * when expected. While the precedent is doubted, further regions wait.
- *
- * The functions are pure; only the helper calls them, without a lock.
- */
-
-/** How many intervals of a way of use are remembered: the last ones. Two such intervals
- *  tell less than two intervals of one region, since the former passed at about the same
- *  time. A history that was told many of them would look steady before it has seen any
- *  interval of its own. */
-#define UCS_RCACHE_PRED_PRECEDENT_DEPTH 2
-
-/** With every so many intervals added to it, a doubted precedent is believed once more: one
- *  region may follow. */
-#define UCS_RCACHE_PRED_PRECEDENT_RETRY 64
-
-/* Precedents are kept in SETS sets of WAYS precedents each. The hash of a way of use says
- * in which set its precedent is. A new precedent replaces the one of its set to which an
- * interval was last added longest ago. */
-#define UCS_RCACHE_PRED_PRECEDENT_SETS 256
-#define UCS_RCACHE_PRED_PRECEDENT_WAYS 4
-
-
-/** One way of use. */
-typedef struct ucs_rcache_pred_precedent {
-    uint64_t               way;     /**< See @ref
-                                         ucs_rcache_pred_signature_of_way;
-                                         0: none is here */
-    uint64_t               added;   /**< Value of the table's additions at the
-                                         last addition to this precedent */
-    ucs_list_link_t        waiting; /**< Links of forecasts that wait to follow
-                                         this precedent, the longest wait
-                                         first */
-    uint64_t               count;   /**< How many intervals there were */
-    ucs_rcache_pred_trust_t trust;  /**< Uses of regions that follow the precedent
-                                         raise and lower the trust in the
-                                         precedent */
-    ucs_rcache_pred_time_t intervals[UCS_RCACHE_PRED_PRECEDENT_DEPTH];
-} ucs_rcache_pred_precedent_t;
-
-
-/** The precedents of lately seen ways of use. */
-typedef struct ucs_rcache_pred_precedent_table {
-    uint64_t                    additions; /**< How many intervals were added so far, and
-                                                precedents made */
-    ucs_rcache_pred_precedent_t sets[UCS_RCACHE_PRED_PRECEDENT_SETS]
-                                    [UCS_RCACHE_PRED_PRECEDENT_WAYS];
-} ucs_rcache_pred_precedent_table_t;
-
-
-/** Let a table have no precedents. */
-void ucs_rcache_pred_precedent_init(ucs_rcache_pred_precedent_table_t *table);
-
-/** Add an interval to the precedent of a way of use.
- *  @param [in] interval  How long after a use of a region, in this way, the region's next
- *                        use has begun, ns, > 0. */
-void ucs_rcache_pred_precedent_add(ucs_rcache_pred_precedent_table_t *table,
-                                   uint64_t way,
-                                   ucs_rcache_pred_time_t interval);
-
-/**
- * Get the intervals of the precedent of a way of use.
- *
- * @param [out] intervals  Room for UCS_RCACHE_PRED_PRECEDENT_DEPTH intervals. They are in
- *                         the order in which they were added.
- * @return the number of intervals; 0: there is no interval yet, or the precedent is
- *         doubted, so that the caller cannot follow it.
- */
-unsigned
-ucs_rcache_pred_precedent_ask(const ucs_rcache_pred_precedent_table_t *table,
-                              uint64_t way, ucs_rcache_pred_time_t *intervals);
-
-/** Tell the precedent of a way of use that a region follows it, which counts as a prediction
- *  that is not met; or that the use of such a region has come when expected (met). Does
- *  nothing if the precedent was replaced. */
-void ucs_rcache_pred_precedent_tell(ucs_rcache_pred_precedent_table_t *table,
-                                    uint64_t way, int met);
-
-/** Let a link, which is not waiting yet, wait until the precedent of a way of use can be
- *  followed. If the precedent is replaced meanwhile, the link waits in vain. */
-void ucs_rcache_pred_precedent_wait(ucs_rcache_pred_precedent_table_t *table,
-                                    uint64_t way, ucs_list_link_t *link);
-
-/** Let a link stop waiting, if it waits. A link of all zeros does not wait. */
-void ucs_rcache_pred_precedent_leave(ucs_list_link_t *link);
-
-/** Let the link that has waited longest for a way of use stop waiting. @return
- *  the link; NULL if none waits, if the way has no interval yet, or if the
- *  precedent is doubted. */
-ucs_list_link_t *
-ucs_rcache_pred_precedent_release(ucs_rcache_pred_precedent_table_t *table,
-                                  uint64_t way);
-
-
 /** How many of the last uses are looked at for companions, see companion.h. */
 #define UCS_RCACHE_PRED_HEARD 32
 
@@ -218,7 +149,6 @@ ucs_rcache_pred_precedent_release(ucs_rcache_pred_precedent_table_t *table,
 typedef struct ucs_rcache_pred_predictor {
     ucs_rcache_pred_site_table_t sites;
     ucs_rcache_pred_place_table_t places;
-    ucs_rcache_pred_precedent_table_t precedents;
     ucs_rcache_pred_site_t       *heard[UCS_RCACHE_PRED_HEARD];
                                         /**< Sites of the last uses, as a ring */
     uint64_t                     num_heard; /**< How many uses there were so far */
@@ -324,8 +254,9 @@ ucs_rcache_pred_predictor_cleanup(ucs_rcache_pred_predictor_t *predictor);
 /** Initialize the forecast of an unused region. */
 void ucs_rcache_pred_forecast_init(ucs_rcache_pred_forecast_t *forecast);
 
-/** Let a forecast follow no companion. */
-void ucs_rcache_pred_forecast_leave(ucs_rcache_pred_forecast_t *forecast);
+/** Let a forecast wait for no precedent, or follow no companion: its link leaves the list,
+ *  if it is in one. A link of all zeros is in none. */
+void ucs_rcache_pred_forecast_leave(ucs_list_link_t *link);
 
 /** Remove the call sites of a forgotten region. */
 void ucs_rcache_pred_forecast_forget(ucs_rcache_pred_predictor_t *predictor,

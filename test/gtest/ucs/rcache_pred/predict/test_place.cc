@@ -6,6 +6,7 @@
 
 #include <common/library.h>
 
+#include <memory>
 #include <random>
 
 
@@ -13,16 +14,17 @@ class test_place : public ::testing::Test {
 protected:
     void judge(int met, uint64_t hash = 1)
     {
-        ucs_rcache_pred_place_judge(&m_table, hash, ++m_region, met);
+        ucs_rcache_pred_place_judge(m_table.get(), hash, ++m_region, met);
     }
 
     bool doubted(uint64_t hash = 1)
     {
-        return ucs_rcache_pred_place_is_doubted(&m_table, hash);
+        return ucs_rcache_pred_place_is_doubted(m_table.get(), hash);
     }
 
-    ucs_rcache_pred_place_table_t m_table = {};
-    uint64_t                      m_region = 0;
+    std::unique_ptr<ucs_rcache_pred_place_table_t> m_table{
+            new ucs_rcache_pred_place_table_t()};
+    uint64_t m_region = 0;
 };
 
 TEST_F(test_place, doubted_by_three_regions)
@@ -39,7 +41,7 @@ TEST_F(test_place, doubted_by_three_regions)
 TEST_F(test_place, verdicts_in_a_row_about_one_region_count_once)
 {
     for (unsigned i = 0; i < 10; ++i) {
-        ucs_rcache_pred_place_judge(&m_table, 1, 1, 0);
+        ucs_rcache_pred_place_judge(m_table.get(), 1, 1, 0);
     }
     EXPECT_FALSE(doubted());
 }
