@@ -238,7 +238,6 @@ ucs_rcache_pred_site_get(ucs_rcache_pred_site_table_t *table,
     site->late = 0;
     ucs_hlist_add_head(site_bucket(table, signature), &site->hash_link);
     ucs_list_add_head(region_sites, &site->region_link);
-    ucs_list_head_init(&site->recur_link);
     return site;
 }
 
@@ -247,7 +246,6 @@ void ucs_rcache_pred_site_remove(ucs_rcache_pred_site_table_t *table,
 {
     ucs_hlist_del(site_bucket(table, site->signature), &site->hash_link);
     ucs_list_del(&site->region_link);
-    ucs_list_del(&site->recur_link);
     while (!ucs_list_is_empty(&site->followers)) {
         ucs_rcache_pred_forecast_leave(site->followers.next);
     }

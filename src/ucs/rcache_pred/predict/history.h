@@ -263,13 +263,7 @@ typedef struct ucs_rcache_pred_site {
     ucs_list_link_t           clock_link;  /**< Element of the table's list of sites */
     ucs_list_link_t           region_link; /**< Element of the region's list of
                                                 sites */
-    ucs_list_link_t           recur_link;  /**< Element of the list of contexts
-                                                of the region that may recur, or
-                                                of the list of those that are
-                                                overdue; or of no list */
     uint64_t                  signature;   /**< 0: the site is free */
-    uint32_t                  opened;      /**< How many sites its region had got
-                                                in all when it was used last */
     uint8_t                   referenced;  /**< Not 0: used since the clock's
                                                 hand passed this site */
     uint32_t                  uses;        /**< How many uses in this context the

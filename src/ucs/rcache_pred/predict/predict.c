@@ -34,9 +34,8 @@
  * this part of the period, 1/8 */
 #define PHASE_DIFFERS 8
 
-/* How many recurring contexts of a region are searched for the next use: those that were
- * used last. A context is left out once the region has got this many new sites since its
- * last use. We know no loop that uses one buffer in more contexts and phases. */
+/* How many contexts and phases of a region are searched for one that recurs: those that were
+ * used last. We know no loop that uses one buffer in more. */
 #define MAX_RECURRENCES 128
 
 /*
@@ -85,18 +84,10 @@ void ucs_rcache_pred_predictor_cleanup(ucs_rcache_pred_predictor_t *predictor)
     ucs_rcache_pred_site_table_cleanup(&predictor->sites);
 }
 
-/* Let a forecast have no call site */
-static void init_sites(ucs_rcache_pred_forecast_t *forecast)
-{
-    ucs_list_head_init(&forecast->sites);
-    ucs_list_head_init(&forecast->recurring);
-    ucs_list_head_init(&forecast->overdue);
-}
-
 void ucs_rcache_pred_forecast_init(ucs_rcache_pred_forecast_t *forecast)
 {
     memset(forecast, 0, sizeof(*forecast));
-    init_sites(forecast);
+    ucs_list_head_init(&forecast->sites);
     ucs_rcache_pred_history_init(&forecast->history);
 }
 
@@ -132,14 +123,7 @@ void ucs_rcache_pred_forecast_inherit(ucs_rcache_pred_forecast_t *forecast,
     forecast->way         = 0;
     forecast->waits.next  = NULL;
     forecast->followers   = (ucs_list_link_t){NULL, NULL};
-    init_sites(forecast);
-}
-
-/* Move a link, which may be in a list, to the front of another list */
-static void move_link(ucs_list_link_t *head, ucs_list_link_t *link)
-{
-    ucs_list_del(link);
-    ucs_list_add_head(head, link);
+    ucs_list_head_init(&forecast->sites);
 }
 
 /* @return the time at which a region that waits registered for a predicted use is given
@@ -169,67 +153,36 @@ believed_deadline(const ucs_rcache_pred_forecast_t *forecast,
            ucs_rcache_pred_history_deadline(history, now);
 }
 
-/* Take a site off the list recurring or overdue if the region has got MAX_RECURRENCES new
- * sites since the last use at this site. @return whether the site was taken off. */
-static int
-is_left_out(const ucs_rcache_pred_forecast_t *forecast, ucs_rcache_pred_site_t *site)
-{
-    if (forecast->opened - site->opened < MAX_RECURRENCES) {
-        return 0;
-    }
-
-    ucs_list_del(&site->recur_link);
-    ucs_list_head_init(&site->recur_link);
-    return 1;
-}
-
-/* @return whether any context of the region was seen twice, apart from contexts
- * that are left out */
-static int is_any_known(ucs_rcache_pred_forecast_t *forecast)
-{
-    ucs_rcache_pred_site_t *site, *tmp;
-
-    ucs_list_for_each_safe(site, tmp, &forecast->overdue, recur_link) {
-        if (!is_left_out(forecast, site)) {
-            return 1;
-        }
-    }
-    return !ucs_list_is_empty(&forecast->recurring);
-}
-
 /* Find the history of the call site that, by its own recurrence, predicts the earliest
- * next use of the region. Overdue sites are moved to the list overdue until they are used
- * again: a buffer that is used in ever new contexts has mostly overdue sites, and the
- * search shall not look at them each time. */
+ * next use of the region; or that of all uses, if no context was seen twice. @return NULL
+ * if there is none. */
 static ucs_rcache_pred_history_t *
 find_recurrence(ucs_rcache_pred_forecast_t *forecast, ucs_rcache_pred_time_t now)
 {
     ucs_rcache_pred_time_t earliest    = UCS_RCACHE_PRED_TIME_INF;
-    ucs_rcache_pred_history_t *history = NULL;
+    ucs_rcache_pred_history_t *history = &forecast->history;
     unsigned left                      = MAX_RECURRENCES;
-    ucs_rcache_pred_site_t *site, *tmp;
+    ucs_rcache_pred_site_t *site;
     ucs_rcache_pred_time_t deadline;
 
-    ucs_list_for_each_safe(site, tmp, &forecast->recurring, recur_link) {
+    forecast->source      = 0;
+    forecast->source_next = 0;
+    ucs_list_for_each(site, &forecast->sites, region_link) {
         if (left-- == 0) {
             break;
         }
 
-        if (is_left_out(forecast, site)) {
-            continue;
-        }
-
-        if (ucs_rcache_pred_history_expiry(&site->history) <= now) {
-            move_link(&forecast->overdue, &site->recur_link);
+        if (site->history.period == 0) {
             continue;
         }
 
         deadline = believed_deadline(forecast, &site->history, now);
         if (deadline < earliest) {
-            earliest              = deadline;
-            history               = &site->history;
-            forecast->source      = site->signature;
-            forecast->source_next = 0;
+            earliest         = deadline;
+            history          = &site->history;
+            forecast->source = site->signature;
+        } else if (forecast->source == 0) {
+            history = NULL;
         }
     }
 
@@ -341,10 +294,6 @@ ucs_rcache_pred_forecast_deadline(ucs_rcache_pred_predictor_t *predictor,
     history = find_succession(predictor, forecast, now);
     if (history == NULL) {
         history = find_recurrence(forecast, now);
-        if ((history == NULL) && !is_any_known(forecast)) {
-            history          = &forecast->history;
-            forecast->source = 0;
-        }
     }
 
     if (history != NULL) {
@@ -473,11 +422,7 @@ open_site(ucs_rcache_pred_predictor_t *predictor,
 
     site = ucs_rcache_pred_site_get(&predictor->sites, signature,
                                     &forecast->sites);
-    /* A site is new unless it has counted an interval, or has begun one */
-    forecast->opened += (site->history.last == 0) && (site->next.last == 0) &&
-                        (site->next.count == 0);
-    site->opened      = forecast->opened;
-    site->next.last   = begin;
+    site->next.last = begin;
     return site;
 }
 
@@ -512,9 +457,6 @@ unsigned ucs_rcache_pred_forecast_learn(ucs_rcache_pred_predictor_t *predictor,
     site                = open_site(predictor, forecast, signature, begin);
     forecast->last_site = signature;
     ucs_rcache_pred_history_add(&site->history, begin, depth);
-    if (site->history.period != 0) {
-        move_link(&forecast->recurring, &site->recur_link);
-    }
     ucs_rcache_pred_history_add(&forecast->history, begin, depth);
     return error;
 }

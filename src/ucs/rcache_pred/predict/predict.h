@@ -162,12 +162,6 @@ typedef struct ucs_rcache_pred_forecast {
     ucs_list_link_t           sites;      /**< Call sites of the region, in the
                                                order of their last use, the
                                                latest first */
-    ucs_list_link_t           recurring;  /**< The call sites that were used
-                                               twice and are not overdue, in the
-                                               same order */
-    ucs_list_link_t           overdue;    /**< The call sites that were used
-                                               twice, and whose next use has not
-                                               come in time */
     ucs_rcache_pred_history_t history;    /**< History of all uses of the
                                                region, whatever their context */
     uint64_t                  last_site;  /**< Signature of the last use; 0: the
@@ -195,8 +189,6 @@ typedef struct ucs_rcache_pred_forecast {
     uint64_t                  source;     /**< Signature of the site behind the deadline;
                                                0: the deadline comes from the history of
                                                all uses */
-    uint32_t                  opened;     /**< How many sites the region has got so far;
-                                               wraps around */
     uint8_t                   source_next; /**< Not 0: the deadline comes from
                                                 the site's history of next uses,
                                                 not from the history of its own
