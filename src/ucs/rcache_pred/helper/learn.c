@@ -93,61 +93,52 @@ int pred_region_follow(ucs_rcache_pred_t *pred,
     return told;
 }
 
-/* The site of this use was the companion of regions that wait to be registered: move their
- * deadlines */
-static void move_followers(ucs_rcache_pred_t *pred, ucs_rcache_pred_site_t *site,
-                           ucs_rcache_pred_time_t now)
-{
-    ucs_rcache_pred_forecast_t *forecast;
-    ucs_rcache_pred_region_t *region;
-    ucs_rcache_pred_time_t deadline;
-
-    ucs_list_for_each(forecast, &site->followers, followers) {
-        region   = ucs_container_of(forecast, ucs_rcache_pred_region_t, forecast);
-        deadline = ucs_rcache_pred_companion_move(&pred->predictor, forecast,
-                                                  site->history.last);
-        if (region->scheduled && (deadline != UCS_RCACHE_PRED_TIME_INF)) {
-            ucs_rcache_pred_timeq_remove(&pred->rounds.rq, &region->queue_elem);
-            ucs_rcache_pred_timeq_insert(&pred->rounds.rq, &region->queue_elem,
-                                         ucs_max(deadline - region->queue_elem.gap, now),
-                                         region->queue_elem.gap);
-        }
-    }
-}
-
 /* Learn of companions, if the helper has a thread, which can follow them: work that the
  * program does waits until the program communicates */
 static void learn_of_companions(ucs_rcache_pred_t *pred,
                                 ucs_rcache_pred_region_t *region,
                                 ucs_rcache_pred_time_t begin)
 {
-    ucs_rcache_pred_forecast_t *forecast = &region->forecast;
-    ucs_rcache_pred_companions_t *companions;
     ucs_rcache_pred_times_t times;
 
-    if (pred_spend_has_own_cpu(pred) && (begin > forecast->history.last)) {
-        companions = ucs_rcache_pred_companions_get(&pred->predictor, forecast);
-        if (companions != NULL) {
-            pred_region_times(pred, region, &times);
-            ucs_rcache_pred_companion_learn(&pred->predictor, companions,
-                                            forecast, begin, &times);
-        }
+    if (pred_spend_has_own_cpu(pred)) {
+        pred_lock(pred);
+        pred_region_times(pred, region, &times);
+        pred_unlock(pred);
+        ucs_rcache_pred_companion_learn(&pred->predictor, &region->forecast, begin,
+                                        &times);
     }
-    ucs_rcache_pred_forecast_leave(&forecast->followers);
+    ucs_rcache_pred_forecast_leave(&region->forecast.followers);
 }
 
+/* If the site of this use was the companion of regions that wait to be registered, move
+ * their deadlines */
 static void tell_followers(ucs_rcache_pred_t *pred,
                            ucs_rcache_pred_region_t *region,
                            ucs_rcache_pred_time_t begin)
 {
-    ucs_rcache_pred_time_t now = pred_now(pred);
-    ucs_rcache_pred_site_t *site;
+    ucs_rcache_pred_time_t now   = pred_now(pred);
+    ucs_rcache_pred_site_t *site = pred_spend_has_own_cpu(pred) ?
+            ucs_rcache_pred_companion_heard(&pred->predictor, &region->forecast,
+                                            begin, now) : NULL;
+    ucs_rcache_pred_timeq_t *rq  = &pred->rounds.rq;
+    ucs_rcache_pred_forecast_t *forecast;
+    ucs_rcache_pred_timeq_elem_t *elem;
+    ucs_rcache_pred_time_t deadline;
 
-    if (pred_spend_has_own_cpu(pred)) {
-        site = ucs_rcache_pred_companion_heard(&pred->predictor,
-                                               &region->forecast, begin, now);
-        if (site != NULL) {
-            move_followers(pred, site, now);
+    if (site == NULL) {
+        return;
+    }
+
+    ucs_list_for_each(forecast, &site->followers, followers) {
+        region   = ucs_container_of(forecast, ucs_rcache_pred_region_t, forecast);
+        elem     = &region->queue_elem;
+        deadline = ucs_rcache_pred_companion_move(&pred->predictor, forecast,
+                                                  site->history.last);
+        if (region->scheduled && (deadline != UCS_RCACHE_PRED_TIME_INF)) {
+            ucs_rcache_pred_timeq_remove(rq, elem);
+            ucs_rcache_pred_timeq_insert(rq, elem, ucs_max(deadline - elem->gap, now),
+                                         elem->gap);
         }
     }
 }

@@ -253,16 +253,6 @@ void ucs_rcache_pred_site_remove(ucs_rcache_pred_site_table_t *table,
     site->signature = 0;
 }
 
-void ucs_rcache_pred_site_add_companions(ucs_rcache_pred_site_table_t *table,
-                                         ucs_rcache_pred_site_t *site)
-{
-    if ((site->companions == NULL) &&
-        (table->num_companions < UCS_RCACHE_PRED_COMPANIONS_MAX)) {
-        site->companions       = calloc(1, sizeof(*site->companions));
-        table->num_companions += (site->companions != NULL);
-    }
-}
-
 void ucs_rcache_pred_site_free_companions(ucs_rcache_pred_site_table_t *table,
                                           ucs_rcache_pred_site_t *site)
 {

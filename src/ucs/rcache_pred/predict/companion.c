@@ -8,6 +8,8 @@
 
 #include <ucs/sys/math.h>
 
+#include <stdlib.h>
+
 /* A companion is followed after so many distances */
 #define ENOUGH 6
 
@@ -81,15 +83,12 @@ least_distance(const ucs_rcache_pred_site_t *site, uint64_t between,
            (between * ucs_rcache_pred_spacing(times));
 }
 
-/* Whether a registration can be made ahead by the distances of a companion */
-static int is_far_enough(const companion_t *companion,
-                         const ucs_rcache_pred_site_t *site,
-                         const ucs_rcache_pred_times_t *times)
+/* @return the site of a region's last use; NULL if the table has replaced it */
+static ucs_rcache_pred_site_t *
+last_site(ucs_rcache_pred_predictor_t *predictor,
+          const ucs_rcache_pred_forecast_t *forecast)
 {
-    const ucs_rcache_pred_history_t *distances = &companion->distances;
-
-    return distances->period >= ucs_rcache_pred_history_margin(distances) +
-                                least_distance(site, companion->between, times);
+    return ucs_rcache_pred_site_find(&predictor->sites, forecast->last_site);
 }
 
 /* The region was used again: has the companion come once since its last use? */
@@ -164,37 +163,36 @@ static void try_one(const ucs_rcache_pred_predictor_t *predictor,
     }
 }
 
-ucs_rcache_pred_companions_t *
-ucs_rcache_pred_companions_get(ucs_rcache_pred_predictor_t *predictor,
-                               const ucs_rcache_pred_forecast_t *forecast)
+/* @return the companions of a site; NULL if there are none, since the time from uses at that
+ * site to the region's next use varies by so little that they would save nothing, or since
+ * as many sites as may have some, or for lack of memory. */
+static ucs_rcache_pred_companions_t *
+get_companions(ucs_rcache_pred_site_table_t *table, ucs_rcache_pred_site_t *site)
 {
-    ucs_rcache_pred_site_t *site = ucs_rcache_pred_site_find(&predictor->sites,
-                                                             forecast->last_site);
-    int varies;
-
-    if (site == NULL) {
-        return NULL;
-    }
-
-    varies = (site->next.count < ENOUGH) || (variation(&site->next) > WORTH);
-    if (varies) {
-        ucs_rcache_pred_site_add_companions(&predictor->sites, site);
-    } else {
-        ucs_rcache_pred_site_free_companions(&predictor->sites, site);
+    if ((site->next.count >= ENOUGH) && (variation(&site->next) <= WORTH)) {
+        ucs_rcache_pred_site_free_companions(table, site);
+    } else if ((site->companions == NULL) &&
+               (table->num_companions < UCS_RCACHE_PRED_COMPANIONS_MAX)) {
+        site->companions       = calloc(1, sizeof(*site->companions));
+        table->num_companions += (site->companions != NULL);
     }
     return site->companions;
 }
 
 void ucs_rcache_pred_companion_learn(ucs_rcache_pred_predictor_t *predictor,
-                                     ucs_rcache_pred_companions_t *companions,
                                      const ucs_rcache_pred_forecast_t *forecast,
                                      ucs_rcache_pred_time_t begin,
                                      const ucs_rcache_pred_times_t *times)
 {
-    int follows = (forecast->followers.next != NULL);
+    ucs_rcache_pred_companions_t *companions = NULL;
+    ucs_rcache_pred_site_t *site             = last_site(predictor, forecast);
+    int follows                              = (forecast->followers.next != NULL);
     unsigned i;
 
-    for (i = 0; i < UCS_RCACHE_PRED_COMPANIONS; ++i) {
+    if ((site != NULL) && (begin > forecast->history.last)) {
+        companions = get_companions(&predictor->sites, site);
+    }
+    for (i = 0; (companions != NULL) && (i < UCS_RCACHE_PRED_COMPANIONS); ++i) {
         if (follows && (i != forecast->companion) &&
             (predictor->num_heard % OTHERS != 0)) {
             continue;
@@ -214,10 +212,10 @@ ucs_rcache_pred_companion_heard(ucs_rcache_pred_predictor_t *predictor,
                                 ucs_rcache_pred_time_t begin,
                                 ucs_rcache_pred_time_t now)
 {
-    ucs_rcache_pred_site_t *site, *other;
+    ucs_rcache_pred_site_t *site = last_site(predictor, forecast);
+    ucs_rcache_pred_site_t *other;
     unsigned i;
 
-    site = ucs_rcache_pred_site_find(&predictor->sites, forecast->last_site);
     if ((site == NULL) || (begin < forecast->history.last) || (now < begin)) {
         return NULL;
     }
@@ -236,14 +234,19 @@ ucs_rcache_pred_companion_heard(ucs_rcache_pred_predictor_t *predictor,
     return site;
 }
 
-/* Whether to follow a companion, of this site */
+/* Whether to follow a companion, of this site: a registration can be made ahead by its
+ * distances */
 static int is_good(const companion_t *companion,
                    ucs_rcache_pred_site_t *site,
                    const ucs_rcache_pred_times_t *times)
 {
-    return (companion->missed == 0) && (companion->distances.count >= ENOUGH) &&
+    const ucs_rcache_pred_history_t *distances = &companion->distances;
+
+    return (companion->missed == 0) && (distances->count >= ENOUGH) &&
            (ucs_list_length(&site->followers) < FOLLOWERS_MAX) &&
-           is_far_enough(companion, site, times);
+           (distances->period >=
+            ucs_rcache_pred_history_margin(distances) +
+            least_distance(site, companion->between, times));
 }
 
 ucs_rcache_pred_time_t
@@ -254,8 +257,7 @@ ucs_rcache_pred_companion_follow(ucs_rcache_pred_predictor_t *predictor,
                                  ucs_rcache_pred_time_t deadline)
 {
     double best                  = BETTER * variation(own);
-    ucs_rcache_pred_site_t *from = ucs_rcache_pred_site_find(&predictor->sites,
-                                                             forecast->last_site);
+    ucs_rcache_pred_site_t *from = last_site(predictor, forecast);
     ucs_rcache_pred_site_t *site, *found = NULL;
     ucs_rcache_pred_time_t late;
     companion_t *companion;
@@ -300,8 +302,7 @@ ucs_rcache_pred_companion_move(ucs_rcache_pred_predictor_t *predictor,
                                ucs_rcache_pred_forecast_t *forecast,
                                ucs_rcache_pred_time_t begin)
 {
-    ucs_rcache_pred_site_t *from = ucs_rcache_pred_site_find(&predictor->sites,
-                                                             forecast->last_site);
+    ucs_rcache_pred_site_t *from = last_site(predictor, forecast);
     const ucs_rcache_pred_history_t *distances;
     ucs_rcache_pred_time_t due;
 

@@ -32,22 +32,15 @@ BEGIN_C_DECLS
  * numbers are ours, and not the paper's.
  */
 
-/** @return the companions of the site of a region's last use; NULL if there are none, since
- *          the time from uses at that site to the region's next use varies by so little that
- *          they would save nothing, or for lack of memory. */
-ucs_rcache_pred_companions_t *
-ucs_rcache_pred_companions_get(ucs_rcache_pred_predictor_t *predictor,
-                               const ucs_rcache_pred_forecast_t *forecast);
-
 /**
  * A region is used again, and the helper has not learned of this use yet: add the distances
- * from its companions, and look for companions where some are missing.
+ * from the companions of its last site, and look for companions where some are missing.
+ * Does nothing if the use began before the last one.
  *
- * @param [in] begin  Begin of the use, later than that of the last one.
+ * @param [in] begin  Begin of the use.
  * @param [in] times  How long the helper's work for the region takes.
  */
 void ucs_rcache_pred_companion_learn(ucs_rcache_pred_predictor_t *predictor,
-                                     ucs_rcache_pred_companions_t *companions,
                                      const ucs_rcache_pred_forecast_t *forecast,
                                      ucs_rcache_pred_time_t begin,
                                      const ucs_rcache_pred_times_t *times);

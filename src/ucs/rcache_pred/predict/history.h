@@ -342,11 +342,6 @@ ucs_rcache_pred_site_t*
 ucs_rcache_pred_site_get(ucs_rcache_pred_site_table_t *table,
                          uint64_t signature, ucs_list_link_t *region_sites);
 
-/** Let a site have companions, none of which is known yet, unless it has some already, or
- *  UCS_RCACHE_PRED_COMPANIONS_MAX sites have some, or for lack of memory. */
-void ucs_rcache_pred_site_add_companions(ucs_rcache_pred_site_table_t *table,
-                                         ucs_rcache_pred_site_t *site);
-
 /** Let a site have no companions. */
 void ucs_rcache_pred_site_free_companions(ucs_rcache_pred_site_table_t *table,
                                           ucs_rcache_pred_site_t *site);

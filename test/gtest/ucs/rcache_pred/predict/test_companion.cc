@@ -52,15 +52,10 @@ protected:
     {
         region &used                         = at(number);
         ucs_rcache_pred_forecast_t *forecast = &used.forecast;
-        ucs_rcache_pred_companions_t *companions;
         ucs_rcache_pred_history_t *history;
         ucs_rcache_pred_site_t *site;
 
-        companions = ucs_rcache_pred_companions_get(&m_predictor, forecast);
-        if (companions != NULL) {
-            ucs_rcache_pred_companion_learn(&m_predictor, companions, forecast,
-                                            begin, &m_times);
-        }
+        ucs_rcache_pred_companion_learn(&m_predictor, forecast, begin, &m_times);
         ucs_rcache_pred_forecast_leave(&forecast->followers);
         ucs_rcache_pred_forecast_learn(&m_predictor, forecast, begin,
                                        100 + number, 7, 0);
@@ -154,8 +149,8 @@ TEST_F(test_companion, regular_uses_have_none)
         m_begin += SEC;
     }
     EXPECT_FALSE(follows(at(1)));
-    EXPECT_EQ(nullptr, ucs_rcache_pred_companions_get(&m_predictor,
-                                                      &at(1).forecast));
+    EXPECT_EQ(nullptr, ucs_rcache_pred_site_find(&m_predictor.sites,
+                                                 at(1).forecast.last_site)->companions);
 }
 
 /* The helper would hear of it too late to register the region */
