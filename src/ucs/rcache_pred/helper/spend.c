@@ -63,10 +63,10 @@
 
 void pred_spend_init(ucs_rcache_pred_t *pred)
 {
-    ucs_rcache_pred_budget_init(&pred->rounds.budget, pred->params.budget);
-    pred->rounds.backoff = 1;
-    pred->rounds.idle    = 1; /* Until a seat says something else */
-    pred->integral.share = 1;
+    pred->rounds.budget.rate = pred->params.budget;
+    pred->rounds.backoff     = 1;
+    pred->rounds.idle        = 1; /* Until a seat says something else */
+    pred->integral.share     = 1;
 }
 
 static int is_thread(const ucs_rcache_pred_t *pred)
@@ -100,8 +100,8 @@ void pred_spend_set_rate(ucs_rcache_pred_t *pred)
     /* The share is written under helper_mutex as well */
     double rate = pred->params.budget * pred->integral.share;
 
-    ucs_rcache_pred_budget_set_rate(&pred->rounds.budget, (rate == 0) ? 0 :
-                                    (rate + pred->shortage.state.part));
+    pred->rounds.budget.rate = (rate == 0) ? 0 :
+                               (rate + pred->shortage.state.part);
 }
 
 void pred_spend_set_seat(ucs_rcache_pred_t *pred, const ucs_rcache_pred_seat_t *seat)

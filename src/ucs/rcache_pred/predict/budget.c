@@ -33,21 +33,6 @@
 #define ROUNDS_SHARE .5
 
 
-void ucs_rcache_pred_budget_init(ucs_rcache_pred_budget_t *budget, double rate)
-{
-    *budget = (ucs_rcache_pred_budget_t){ .rate = rate };
-}
-
-void ucs_rcache_pred_budget_set_rate(ucs_rcache_pred_budget_t *budget, double rate)
-{
-    budget->rate = rate;
-}
-
-static int is_unbounded(const ucs_rcache_pred_budget_t *budget)
-{
-    return isinf(budget->rate);
-}
-
 /* How much the account holds at most, ns */
 static double capacity(const ucs_rcache_pred_budget_t *budget)
 {
@@ -64,7 +49,7 @@ void ucs_rcache_pred_budget_advance(ucs_rcache_pred_budget_t *budget,
 
     if (budget->start == 0) {
         budget->start = budget->time = now;
-        budget->left  = is_unbounded(budget) ? 0 : capacity(budget);
+        budget->left  = capacity(budget);
         return;
     }
 
@@ -77,9 +62,8 @@ void ucs_rcache_pred_budget_advance(ucs_rcache_pred_budget_t *budget,
         return;
     }
 
-    if (is_unbounded(budget)) {
-        budget->time = now;
-        return;
+    if (now == budget->time) {
+        return; /* INFINITY times 0 is no number */
     }
 
     elapsed          = now - budget->time;
@@ -94,7 +78,7 @@ double ucs_rcache_pred_budget_worth(const ucs_rcache_pred_budget_t *budget)
 {
     double full;
 
-    if (is_unbounded(budget)) {
+    if (isinf(budget->rate)) {
         return 0;
     }
 
@@ -104,24 +88,21 @@ double ucs_rcache_pred_budget_worth(const ucs_rcache_pred_budget_t *budget)
 
 int ucs_rcache_pred_budget_may_spend(const ucs_rcache_pred_budget_t *budget)
 {
-    return is_unbounded(budget) || (budget->left > 0);
+    return budget->left > 0;
 }
 
 int ucs_rcache_pred_budget_give_up(ucs_rcache_pred_budget_t *budget,
                                    uint64_t bytes, ucs_rcache_pred_time_t idle,
                                    double cost, double deposit)
 {
-    if (!is_unbounded(budget)) {
-        if (!ucs_rcache_pred_budget_may_spend(budget) ||
-            (((double)bytes * idle) <
-             ((cost + deposit) * ucs_rcache_pred_budget_worth(budget)))) {
-            return 0;
-        }
-
-        budget->left    -= deposit;
-        budget->deposit += deposit;
+    if (!ucs_rcache_pred_budget_may_spend(budget) ||
+        (((double)bytes * idle) <
+         ((cost + deposit) * ucs_rcache_pred_budget_worth(budget)))) {
+        return 0;
     }
 
+    budget->left    -= deposit;
+    budget->deposit += deposit;
     ucs_rcache_pred_budget_spend(budget, cost);
     return 1;
 }
@@ -129,13 +110,12 @@ int ucs_rcache_pred_budget_give_up(ucs_rcache_pred_budget_t *budget,
 void ucs_rcache_pred_budget_spend(ucs_rcache_pred_budget_t *budget, double cost)
 {
     budget->spent += cost;
-    budget->left  -= is_unbounded(budget) ? 0 : cost;
+    budget->left  -= cost;
 }
 
 double ucs_rcache_pred_budget_most(const ucs_rcache_pred_budget_t *budget)
 {
-    return is_unbounded(budget) ? INFINITY :
-           ucs_max(budget->left + capacity(budget), 0.);
+    return ucs_max(budget->left + capacity(budget), 0.);
 }
 
 void ucs_rcache_pred_budget_return(ucs_rcache_pred_budget_t *budget,

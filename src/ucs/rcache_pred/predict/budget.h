@@ -38,11 +38,16 @@
 #define UCS_RCACHE_PRED_PAUSE_MAX 1000000000ul
 
 
+/** An account. All zero but for the rate: it was not opened yet. */
 typedef struct ucs_rcache_pred_budget {
-    double                 rate;    /**< What flows in, ns for each ns of run time;
-                                         INFINITY: there is no bound */
+    double                 rate;    /**< What flows in, ns for each ns of run time:
+                                         0.01 is one percent. With 0 no memory is ever
+                                         deregistered for prediction; INFINITY: there
+                                         is no bound. If the rate is changed, what is
+                                         above the capacity at the new rate is lost at
+                                         the next advance */
     double                 left;    /**< The content of the account, ns; less than 0: a
-                                         debt */
+                                         debt. INFINITY if there is no bound */
     double                 deposit; /**< Time, ns, that was taken out of the account
                                          and set aside for registrations by uses
                                          that nobody predicts. The deposit flows
@@ -55,15 +60,6 @@ typedef struct ucs_rcache_pred_budget {
                                          added */
 } ucs_rcache_pred_budget_t;
 
-
-/** @param [in] rate  The inflow, a part of the run time, 0 or more: 0.01 is one
- *                    percent. With 0 no memory is ever deregistered for
- *                    prediction. */
-void ucs_rcache_pred_budget_init(ucs_rcache_pred_budget_t *budget, double rate);
-
-/** Change the rate, from now on. A content above the capacity at the new rate is lost at
- *  the next @ref ucs_rcache_pred_budget_advance. */
-void ucs_rcache_pred_budget_set_rate(ucs_rcache_pred_budget_t *budget, double rate);
 
 /** Let time flow in, up to now. The first call opens the account. A clock that
  *  goes back brings nothing. */

@@ -17,7 +17,8 @@ protected:
 
     void open(double rate)
     {
-        ucs_rcache_pred_budget_init(&m_budget, rate);
+        m_budget      = {};
+        m_budget.rate = rate;
         ucs_rcache_pred_budget_advance(&m_budget, m_now);
     }
 
