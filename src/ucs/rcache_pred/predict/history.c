@@ -195,44 +195,25 @@ static void history_find_trend(ucs_rcache_pred_history_t *history,
                                unsigned count, unsigned depth)
 {
     unsigned steps = ucs_min(count, TREND_INTERVALS) - 1;
-    ucs_rcache_pred_time_t first, last, step;
+    int64_t last   = history_interval(history, 0, depth);
+    int64_t first  = history_interval(history, steps, depth);
+    int64_t step   = (last - first) / (int64_t)ucs_max(steps, 1u);
 
-    last  = history_interval(history, 0, depth);
-    first = history_interval(history, steps, depth);
-    if (steps == 0) {
-        history->trend.interval = last;
-    } else if (last > first) {
-        step                    = (last - first) / steps;
-        history->trend.interval = last + ucs_min(step, last / 2);
-    } else {
-        step                    = (first - last) / steps;
-        history->trend.interval = last - ucs_min(step, last / 2);
-    }
+    history->trend.interval = last + ucs_max(ucs_min(step, last / 2), -last / 2);
 }
 
-/* @return for how long memory is registered, if it is registered by the trend, so early
- * that the earliest recent use, compared with the trend, would be in time, and until the
- * latest one */
-static ucs_rcache_pred_time_t trend_span(const ucs_rcache_pred_history_t *history)
-{
-    return trend_lead(history) + history->trend.overshoot;
-}
-
-static ucs_rcache_pred_time_t
-shortest_span(const ucs_rcache_pred_history_t *history)
-{
-    return shortest_lead(history) + history->shortest.overshoot;
-}
-
-/* Choose the estimate to believe: the trend only if it is clearly better than the
- * shortest interval, since the trend follows each jitter, and the shortest interval does
- * not */
+/* Choose the estimate to believe: the one by which memory is registered for less time, if
+ * it is registered so early that the earliest recent use would be in time, and until the
+ * latest one. The trend only if it is clearly better than the shortest interval, since the
+ * trend follows each jitter, and the shortest interval does not */
 static void history_choose(ucs_rcache_pred_history_t *history)
 {
-    ucs_rcache_pred_time_t span = shortest_span(history);
+    ucs_rcache_pred_time_t span = shortest_lead(history) +
+                                  history->shortest.overshoot;
 
     history->by_trend = (history->count >= HISTORY_ENOUGH) &&
-                        (trend_span(history) < span - (span / TREND_BETTER));
+                        (trend_lead(history) + history->trend.overshoot <
+                         span - (span / TREND_BETTER));
     history->period   = history->by_trend ? history->trend.interval :
                                             history->shortest.interval;
 }
