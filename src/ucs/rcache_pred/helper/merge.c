@@ -67,30 +67,6 @@ static int belongs(const ucs_rcache_pred_t *pred,
                                      kept->forecast.period, pred->rounds.last));
 }
 
-/* Go from a region to an extent that begins below it and overlaps or touches it, from
- * there to the next one, and so on. @return where the last of these extents begins. Under
- * lock. */
-static uint64_t find_start(const ucs_rcache_pred_t *pred,
-                           const ucs_rcache_pred_region_t *region)
-{
-    ucs_rcache_pred_range_t edge    =
-            ucs_rcache_pred_range(region->extent.range.start, 1);
-    ucs_rcache_pred_extent_t *other = NULL;
-    unsigned left                   = MAX_LOOKS;
-
-    while ((left-- > 0) &&
-           ((other = pred_next_touching(region->extent.domain, other, &edge)) !=
-            NULL)) {
-        if ((other->range.start < edge.start) &&
-            belongs(pred, region, other, &edge)) {
-            edge  = ucs_rcache_pred_range(other->range.start, 1);
-            other = NULL;
-        }
-    }
-
-    return edge.start;
-}
-
 /* Find the extents that overlap or touch a region, those that overlap or touch one of
  * these, and so on. @return how many bytes less would be pinned after a merge of all; 0
  * if they cannot be merged: one of them is just being registered, or was merged in vain,
@@ -100,10 +76,9 @@ static uint64_t find_overlap(const ucs_rcache_pred_t *pred,
                              overlap_t *overlap)
 {
     ucs_rcache_pred_extent_t *other = NULL;
-    unsigned left                   = 2 * MAX_LOOKS;
+    unsigned left                   = 3 * MAX_LOOKS;
 
-    *overlap             = (overlap_t){.range = region->extent.range};
-    overlap->range.start = find_start(pred, region);
+    *overlap = (overlap_t){.range = region->extent.range};
     while ((left-- > 0) &&
            ((other = pred_next_touching(region->extent.domain, other,
                                         &overlap->range)) != NULL)) {
@@ -113,6 +88,15 @@ static uint64_t find_overlap(const ucs_rcache_pred_t *pred,
 
         if (!can_merge(other)) {
             return 0;
+        }
+
+        if (other->range.start < overlap->range.start) {
+            /* There may be others that overlap or touch this one: begin anew there */
+            *overlap = (overlap_t){
+                .range = ucs_rcache_pred_range_hull(&overlap->range, &other->range)
+            };
+            other    = NULL;
+            continue;
         }
 
         overlap->range  = ucs_rcache_pred_range_hull(&overlap->range,
