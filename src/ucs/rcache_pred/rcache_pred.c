@@ -110,7 +110,6 @@ static void params_to_state(ucs_rcache_pred_t *pred,
     ucs_list_head_init(&pred->domains);
     pred_rounds_init(pred);
     pred_seat_init(pred);
-    pred_mode_init(pred);
     if (params->helper == UCS_RCACHE_PRED_HELPER_OFF) {
         ucs_rcache_pred_without_helper(pred);
     }

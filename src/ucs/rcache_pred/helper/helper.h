@@ -48,10 +48,8 @@ ucs_rcache_pred_time_t pred_helper_round(ucs_rcache_pred_t *pred,
  * of its node.
  */
 
-/** Set the mode with which the cache starts. */
-void pred_mode_init(ucs_rcache_pred_t *pred);
-
-/** Initialize the seat, before it is asked for the first time. */
+/** Set the mode with which the cache starts, and initialize the seat, before it is asked
+ *  for the first time. */
 void pred_seat_init(ucs_rcache_pred_t *pred);
 
 /** Note how late a sleep of the helper has ended: a helper thread that is late again and

@@ -40,10 +40,13 @@
 #define DEMAND_FADE   8
 
 
-void pred_mode_init(ucs_rcache_pred_t *pred)
+void pred_seat_init(ucs_rcache_pred_t *pred)
 {
     pred_handshake_t *handshake = &pred->handshake;
 
+    /* The first seat decides at once: one vote is enough */
+    pred->seat.votes = UCS_RCACHE_PRED_MODE_VOTES - 1;
+    pred->seat.epoch = 1; /* New regions have 0, which no epoch is */
     atomic_init(&handshake->mode,
                 (pred->params.helper == UCS_RCACHE_PRED_HELPER_PROGRESS) ?
                 UCS_RCACHE_PRED_MODE_PROGRESS : UCS_RCACHE_PRED_MODE_THREAD);
@@ -68,13 +71,6 @@ void ucs_rcache_pred_without_helper(ucs_rcache_pred_t *pred)
 ucs_rcache_pred_policy_t ucs_rcache_pred_get_policy(ucs_rcache_pred_t *pred)
 {
     return pred->params.policy;
-}
-
-void pred_seat_init(ucs_rcache_pred_t *pred)
-{
-    /* The first seat decides at once: one vote is enough */
-    pred->seat.votes = UCS_RCACHE_PRED_MODE_VOTES - 1;
-    pred->seat.epoch = 1; /* New regions have 0, which no epoch is */
 }
 
 /* End the epoch. @return the demand of this process. */
