@@ -273,6 +273,11 @@ void pred_enqueue_awaited(ucs_rcache_pred_t *pred,
                           ucs_rcache_pred_time_t now,
                           ucs_rcache_pred_time_t expiry);
 
+/** Have the helper decide anew, now, about all regions that are kept, for lack of budget or
+ *  until uses that are awaited. That these uses have not come yet says nothing about
+ *  predictions. */
+void pred_stop_awaiting(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now);
+
 /** @return when the head of the registration queue is due, or
  *          UCS_RCACHE_PRED_TIME_INF if the queue is empty. */
 ucs_rcache_pred_time_t pred_rq_due_time(ucs_rcache_pred_t *pred);

@@ -76,7 +76,7 @@ static void check_clock(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
 
     if (now + PRED_CLOCK_SLACK < rounds->last) {
         clear_rq(pred);
-        ucs_rcache_pred_timeq_set_all(&rounds->awaited, now);
+        pred_stop_awaiting(pred, now);
         rounds->last_entry  = now;
         rounds->urgent      = now;
         rounds->quiet_until = now;

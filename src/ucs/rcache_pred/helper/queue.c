@@ -58,6 +58,23 @@ void pred_enqueue_awaited(ucs_rcache_pred_t *pred,
     region->queued = 1;
 }
 
+void pred_stop_awaiting(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
+{
+    ucs_rcache_pred_timeq_t *awaited = &pred->rounds.awaited;
+    ucs_rcache_pred_timeq_elem_t *elem;
+    ucs_tree_node_t *node, *next;
+
+    for (node = ucs_tree_first(awaited->tree.root); node != NULL; node = next) {
+        next = ucs_tree_next(node);
+        elem = ucs_container_of(node, ucs_rcache_pred_timeq_elem_t, node);
+        if (elem->time > now) {
+            pred_queue_region(elem)->kept = 1;
+            ucs_rcache_pred_timeq_remove(awaited, elem);
+            ucs_rcache_pred_timeq_insert(awaited, elem, now, 0);
+        }
+    }
+}
+
 ucs_rcache_pred_time_t pred_rq_due_time(ucs_rcache_pred_t *pred)
 {
     ucs_rcache_pred_timeq_elem_t *elem;

@@ -4,6 +4,7 @@
  * See file LICENSE for terms.
  */
 
+#include "decide.h"
 #include "helper.h"
 #include "spend.h"
 
@@ -25,23 +26,6 @@
 #define PAGES_MORE 256
 
 
-/* Have the helper decide anew about all regions that are kept: for lack of budget, or until
- * uses that are awaited. That these uses have not come yet says nothing about predictions. */
-static void reconsider(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
-{
-    ucs_rcache_pred_timeq_elem_t *elem;
-    ucs_tree_node_t *node;
-
-    for (node = ucs_tree_first(pred->rounds.awaited.tree.root); node != NULL;
-         node = ucs_tree_next(node)) {
-        elem = ucs_container_of(node, ucs_rcache_pred_timeq_elem_t, node);
-        if (elem->time > now) {
-            pred_queue_region(elem)->kept = 1;
-        }
-    }
-    ucs_rcache_pred_timeq_set_all(&pred->rounds.awaited, now);
-}
-
 /* Begin or end to give memory up beyond the budget, after state.is_short has changed */
 static void change(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
 {
@@ -52,7 +36,7 @@ static void change(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
     ucs_relaxed_store(&pred->shortage.is_short, is_short);
     pred->seat.time = 0; /* The next seat says who does the work */
     if (is_short) {
-        reconsider(pred, now);
+        pred_stop_awaiting(pred, now);
         pred_spend_begin_anew(&pred->rounds);
     }
 }

@@ -71,27 +71,6 @@ void ucs_rcache_pred_timeq_remove(ucs_rcache_pred_timeq_t *queue,
     ucs_tree_remove(&queue->tree, &elem->node);
 }
 
-/* Set the times of a branch from the bottom up, so that each summary is
- * computed once. The recursion is as deep as the tree, 1.44 log2(n) */
-static void set_branch(ucs_tree_node_t *node,
-                       ucs_rcache_pred_time_t time)
-{
-    if (node == NULL) {
-        return;
-    }
-
-    set_branch(node->child[0], time);
-    set_branch(node->child[1], time);
-    node_elem(node)->time = time;
-    sum_branch(node);
-}
-
-void ucs_rcache_pred_timeq_set_all(ucs_rcache_pred_timeq_t *queue,
-                                   ucs_rcache_pred_time_t time)
-{
-    set_branch(queue->tree.root, ucs_min(time, TIME_LAST));
-}
-
 ucs_rcache_pred_timeq_elem_t *
 ucs_rcache_pred_timeq_head(const ucs_rcache_pred_timeq_t *queue)
 {

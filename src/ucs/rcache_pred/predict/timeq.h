@@ -60,10 +60,6 @@ void ucs_rcache_pred_timeq_insert(ucs_rcache_pred_timeq_t *queue,
 void ucs_rcache_pred_timeq_remove(ucs_rcache_pred_timeq_t *queue,
                                   ucs_rcache_pred_timeq_elem_t *elem);
 
-/** Set the times of all elements to the same one. Takes O(n) steps. */
-void ucs_rcache_pred_timeq_set_all(ucs_rcache_pred_timeq_t *queue,
-                                   ucs_rcache_pred_time_t time);
-
 static inline int
 ucs_rcache_pred_timeq_is_empty(const ucs_rcache_pred_timeq_t *queue)
 {

@@ -100,39 +100,6 @@ TEST_F(test_timeq, time_without_end_is_the_last)
     EXPECT_EQ(10u, first());
 }
 
-TEST_F(test_timeq, all_at_once)
-{
-    elem_t a, b, c;
-
-    insert(&a, 10);
-    insert(&b, 20);
-    insert(&c, 30);
-    ucs_rcache_pred_timeq_set_all(&m_queue, 15);
-    EXPECT_EQ((std::vector<elem_t*>{&a, &b, &c}), order());
-    EXPECT_EQ(15u, first());
-    remove(&a);
-    remove(&b);
-    EXPECT_EQ(15u, first());
-}
-
-TEST_F(test_timeq, set_all_keeps_gaps)
-{
-    std::vector<elem_t> elems(1000);
-    uint64_t gaps = 0;
-
-    for (size_t i = 0; i < elems.size(); ++i) {
-        insert(&elems[i], 10000000 + i * 7919 % 1000 * 100, i);
-        gaps += i;
-    }
-    std::vector<elem_t*> before = order();
-
-    ucs_rcache_pred_timeq_set_all(&m_queue, 5000000);
-    EXPECT_EQ(before, order());
-    EXPECT_EQ(5000000 - gaps + before[0]->gap, first());
-    remove(before[0]);
-    EXPECT_EQ(5000000 - gaps + before[0]->gap + before[1]->gap, first());
-}
-
 /* Gaps */
 
 TEST_F(test_timeq, far_deadlines_are_left_alone)
