@@ -167,7 +167,7 @@ uint64_t pred_region_learn(ucs_rcache_pred_t *pred,
     place     = ucs_rcache_pred_signature_of_place(&entry->context);
     told      = ucs_rcache_pred_forecast_teach(
             &pred->predictor, &region->forecast, entry->begin,
-            ucs_rcache_pred_signature_of_way(
+            ucs_rcache_pred_signature_with(
                     place, ucs_rcache_pred_range_length(&range)));
     learn_of_companions(pred, region, entry->begin);
     error     = ucs_rcache_pred_forecast_learn(&pred->predictor,

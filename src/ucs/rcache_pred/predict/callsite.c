@@ -51,14 +51,9 @@ ucs_rcache_pred_signature_of_place(const ucs_rcache_pred_context_t *context)
     return not_zero(mix(mix(context->caller) ^ context->stack));
 }
 
-uint64_t ucs_rcache_pred_signature_of_way(uint64_t place, uint64_t length)
+uint64_t ucs_rcache_pred_signature_with(uint64_t signature, uint64_t number)
 {
-    return not_zero(mix(place ^ mix(length)));
-}
-
-uint64_t ucs_rcache_pred_signature_in_phase(uint64_t signature, unsigned phase)
-{
-    return not_zero(mix(signature ^ mix(phase + 1)));
+    return not_zero(mix(signature ^ mix(number)));
 }
 
 

@@ -449,8 +449,8 @@ unsigned ucs_rcache_pred_forecast_learn(ucs_rcache_pred_predictor_t *predictor,
 
     phase = find_phase(forecast, begin, depth);
     if (phase >= 0) {
-        forecast->last_phase = ucs_rcache_pred_signature_in_phase(signature,
-                                                                  phase);
+        forecast->last_phase = ucs_rcache_pred_signature_with(signature,
+                                                              phase + 1);
         open_site(predictor, forecast, forecast->last_phase, begin);
     }
 

@@ -50,14 +50,10 @@ uint64_t ucs_rcache_pred_signature(const ucs_rcache_pred_context_t *context,
 uint64_t
 ucs_rcache_pred_signature_of_place(const ucs_rcache_pred_context_t *context);
 
-/** @return the hash, which is never 0, of a place (@ref
- *  ucs_rcache_pred_signature_of_place) and of the length of memory that is used
- *  there. */
-uint64_t ucs_rcache_pred_signature_of_way(uint64_t place, uint64_t length);
-
-/** @return the signature, never 0, of a communication in a certain phase of its region.
- *  predict.c defines phases. */
-uint64_t ucs_rcache_pred_signature_in_phase(uint64_t signature, unsigned phase);
+/** @return a hash, never 0, of a signature or a place and a number: of a way of use, which is
+ *  a place with the length of memory that is used there; or the signature of a
+ *  communication in a certain phase of its region, which predict.c defines. */
+uint64_t ucs_rcache_pred_signature_with(uint64_t signature, uint64_t number);
 
 
 /*
@@ -98,7 +94,7 @@ uint64_t ucs_rcache_pred_signature_in_phase(uint64_t signature, unsigned phase);
 /** One place, or one way of use. */
 typedef struct ucs_rcache_pred_place {
     uint64_t                hash;    /**< See @ref ucs_rcache_pred_signature_of_place and
-                                          @ref ucs_rcache_pred_signature_of_way; 0: none
+                                          @ref ucs_rcache_pred_signature_with; 0: none
                                           is here */
     uint64_t                learned; /**< Value of the table's field learned, when the
                                           helper has last learned of this one */
@@ -284,7 +280,7 @@ unsigned ucs_rcache_pred_forecast_learn(ucs_rcache_pred_predictor_t *predictor,
  * after this call.
  *
  * @param [in] way  Hash of the place and the length of the new use, see @ref
- *                  ucs_rcache_pred_signature_of_way.
+ *                  ucs_rcache_pred_signature_with.
  *
  * @return the way of the former use, so that the caller tells regions that wait for its
  *         precedent; 0: no interval was added.
