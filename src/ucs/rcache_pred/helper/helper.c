@@ -136,7 +136,7 @@ static void round_begin(ucs_rcache_pred_t *pred)
 
     atomic_store(&pred->handshake.asleep, 0);
     show_presence(pred);
-    pred_seat_note_late(pred, pred_measure_wakeup(pred, now));
+    pred_measure_wakeup(pred, now);
     pred_pace_round(pred, now);
     pred_spend_round_begin(pred, now);
     pred_shortage_look(pred, now);

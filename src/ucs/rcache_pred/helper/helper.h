@@ -52,11 +52,6 @@ ucs_rcache_pred_time_t pred_helper_round(ucs_rcache_pred_t *pred,
  *  for the first time. */
 void pred_seat_init(ucs_rcache_pred_t *pred);
 
-/** Note how late a sleep of the helper has ended: a helper thread that is late again and
- *  again shares its processor with others. Called before @ref pred_take_seat.
- *  @param [in] late  What @ref pred_measure_wakeup has returned. */
-void pred_seat_note_late(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t late);
-
 /** Ask for the seat of this process if it is time to, and change the mode if
  *  the seat says so. Called at the beginning of a round. */
 void pred_take_seat(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now);
@@ -161,10 +156,9 @@ void pred_step_begin(ucs_rcache_pred_t *pred);
  *  @param [in,out] cost  The estimate, ns. */
 void pred_step_end(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t *cost);
 
-/** Measure, at the beginning of a round, how late the sleep before the round has ended.
- *  @return the delay, ns; UCS_RCACHE_PRED_TIME_INF if somebody has ended the sleep before
- *  its time. */
-ucs_rcache_pred_time_t
-pred_measure_wakeup(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now);
+/** Measure, at the beginning of a round, how late the sleep before the round has ended,
+ *  unless somebody has ended it before its time. A helper thread that is late again and again
+ *  shares its processor with others. Called before @ref pred_take_seat. */
+void pred_measure_wakeup(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now);
 
 #endif

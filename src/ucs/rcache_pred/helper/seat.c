@@ -28,11 +28,8 @@
 #define SEAT_INTERVAL_MAX 250000000
 #define SEAT_AGE_SHARE    4
 
-/* The helper's processor counts as shared if LATE_SLEEPS sleeps in a row have ended
- * LATE_TIME ns late or more. Measured, sleeps of 0.5 ms of a SCHED_BATCH thread (AMD
- * EPYC, Linux 6.18, 250 Hz): on an idle processor 0.2 % end more than 1 ms late, beside a
- * thread that computes 99.8 %, 3.5 ms on average */
-#define LATE_TIME   1000000
+/* The helper's processor counts as shared if so many sleeps in a row have ended late, see
+ * times.c */
 #define LATE_SLEEPS 2
 
 /* From one epoch to the next, the demand falls by this part, 1/8, at most. A single epoch
@@ -94,13 +91,6 @@ static int seat_is_due(const ucs_rcache_pred_t *pred,
             (now - pred->seat.time >=
              ucs_min(ucs_max(age / SEAT_AGE_SHARE, SEAT_INTERVAL_MIN),
                      SEAT_INTERVAL_MAX)));
-}
-
-void pred_seat_note_late(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t late)
-{
-    if (late != UCS_RCACHE_PRED_TIME_INF) {
-        pred->seat.late = (late < LATE_TIME) ? 0 : (pred->seat.late + 1);
-    }
 }
 
 /* Whether the helper thread shares its processor with others, going by its late sleeps,
