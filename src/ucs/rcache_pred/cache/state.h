@@ -238,12 +238,10 @@ typedef struct pred_rounds {
                                              the budget, ns */
     int                     has_lost; /**< Whether the DQ had lost entries of regions
                                            when this round last looked into it */
-    unsigned                precedents; /**< How many precedents were followed that
-                                             stats.precedents does not count yet */
-    unsigned                errors[UCS_RCACHE_PRED_ERROR_CLASSES];
-                                      /**< Errors of predictions, by class, that
-                                           stats.prediction_errors does not count
-                                           yet */
+    uint64_t                precedents; /**< How many precedents were followed */
+    uint64_t                errors[UCS_RCACHE_PRED_ERROR_CLASSES];
+                                        /**< Errors of predictions so far. Both get into
+                                             the statistics with the next decision */
     unsigned                foretold; /**< Value of bound.foretold at the begin of
                                            this round */
     double                  idle;     /**< Part of its processor that nobody but the

@@ -18,6 +18,8 @@
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
 
+#include <string.h>
+
 /*
  * The helper decides about a region after a use: it deregisters the region, to register the
  * memory again before the next use, or keeps the region registered (CF'11, section 3.2).
@@ -221,21 +223,6 @@ static void decide(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
     }
 }
 
-/* Add the precedents and the errors of predictions that the helper has counted since the
- * last call to the statistics. Under lock. */
-static void count_learned(ucs_rcache_pred_t *pred)
-{
-    pred_rounds_t *rounds = &pred->rounds;
-    unsigned i;
-
-    pred->stats.precedents += rounds->precedents;
-    rounds->precedents      = 0;
-    for (i = 0; i < UCS_RCACHE_PRED_ERROR_CLASSES; ++i) {
-        pred->stats.prediction_errors[i] += rounds->errors[i];
-        rounds->errors[i]                 = 0;
-    }
-}
-
 /* @return UCS_OK if a region is not busy, so that the helper can decide about it;
  * otherwise what @ref pred_region_decide returns. Under lock. */
 static ucs_status_t busy_status(const ucs_rcache_pred_region_t *region)
@@ -251,7 +238,9 @@ ucs_status_t pred_region_decide(ucs_rcache_pred_t *pred,
     ucs_status_t status;
 
     pred_lock(pred);
-    count_learned(pred);
+    pred->stats.precedents = pred->rounds.precedents;
+    memcpy(pred->stats.prediction_errors, pred->rounds.errors,
+           sizeof(pred->rounds.errors));
     status = busy_status(region);
     if (status != UCS_OK) {
         pred_unlock(pred);
@@ -339,37 +328,24 @@ static void rq_head_drop(ucs_rcache_pred_t *pred,
     pred_region_decide(pred, region);
 }
 
-/* Take a region off the registration queue at once if other extents have its memory
- * registered, which serve the next use; or if the region was evicted to make room and
- * there is no budget to register it, so that the next use has to.
- * @param [out] evicted_p  Whether the region was evicted, and is not registered again
- *         yet.
- * @return whether the region was taken off. */
-static int rq_head_is_needless(ucs_rcache_pred_t *pred,
-                               ucs_rcache_pred_region_t *region,
-                               int *evicted_p)
-{
-    int is_needless;
-
-    pred_lock(pred);
-    *evicted_p  = region->extent.evicted;
-    is_needless = pred_is_slice_taken(region) ||
-                  (*evicted_p && !pred_spend_may_register(pred));
-    if (is_needless) {
-        pred_dequeue(pred, region);
-    }
-    pred_unlock(pred);
-    return is_needless;
-}
-
 void pred_process_rq_head(ucs_rcache_pred_t *pred)
 {
     ucs_rcache_pred_region_t *region;
     ucs_status_t status;
-    int evicted;
+    int evicted, is_needless;
 
     region = pred_queue_region(ucs_rcache_pred_timeq_head(&pred->rounds.rq));
-    if (rq_head_is_needless(pred, region, &evicted)) {
+    pred_lock(pred);
+    evicted     = region->extent.evicted;
+    /* Other extents have its memory registered, which serve the next use; or it was evicted
+     * to make room, and there is no budget to register it: the next use has to */
+    is_needless = pred_is_slice_taken(region) ||
+                  (evicted && !pred_spend_may_register(pred));
+    if (is_needless) {
+        pred_dequeue(pred, region);
+    }
+    pred_unlock(pred);
+    if (is_needless) {
         return;
     }
 

@@ -204,14 +204,6 @@ void pred_spend_round_begin(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
     ucs_rcache_pred_budget_spend(&rounds->budget, lost);
 }
 
-/* How much time without rounds pays for the rounds that follow. None if the thread does
- * them: it need not catch up, since it can do a round at any time, and fewer rounds,
- * which find more to do, cost less */
-static ucs_rcache_pred_time_t get_credit(const ucs_rcache_pred_t *pred)
-{
-    return is_thread(pred) ? 0 : ROUNDS_CREDIT;
-}
-
 /* By how much to multiply the pause that the budget asks for after a round of the
  * program. Each round in vain doubles the number. If a round began after quiet_until by
  * more than the length of the last pause, the program has computed in between, and not
@@ -231,10 +223,13 @@ static unsigned next_backoff(const ucs_rcache_pred_t *pred)
 }
 
 /* After a round of this cost, put off the next look at entries by the pause that the
- * budget asks for */
+ * budget asks for. Time without rounds pays for none that follow if the thread does them:
+ * it need not catch up, since it can do a round at any time, and fewer rounds, which find
+ * more to do, cost less */
 static void put_off(ucs_rcache_pred_t *pred, double cost, ucs_rcache_pred_time_t now)
 {
-    pred_rounds_t *rounds = &pred->rounds;
+    pred_rounds_t *rounds         = &pred->rounds;
+    ucs_rcache_pred_time_t credit = is_thread(pred) ? 0 : ROUNDS_CREDIT;
 
     if (!pred_spend_may_look(pred, now)) {
         /* This round came before quiet_until, to register ahead or to clear away. However
@@ -252,7 +247,7 @@ static void put_off(ucs_rcache_pred_t *pred, double cost, ucs_rcache_pred_time_t
                           (pred_spend_is_full(pred, now) ? BLIND_PAUSE : 1);
     rounds->pause       = ucs_rcache_pred_budget_pause(&rounds->budget, cost);
     rounds->quiet_until = ucs_max(rounds->quiet_until,
-                                  pred_elapsed(get_credit(pred), now)) +
+                                  pred_elapsed(credit, now)) +
                           rounds->pause;
 }
 
