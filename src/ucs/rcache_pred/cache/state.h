@@ -13,7 +13,6 @@
 #include <ucs/rcache_pred/predict/budget.h>
 #include <ucs/rcache_pred/predict/policy.h>
 #include <ucs/rcache_pred/predict/predict.h>
-#include <ucs/rcache_pred/predict/shortage.h>
 #include <ucs/rcache_pred/table/dq.h>
 #include <ucs/rcache_pred/table/forgotten.h>
 #include <ucs/rcache_pred/table/region.h>

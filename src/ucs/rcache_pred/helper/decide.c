@@ -315,32 +315,22 @@ void pred_process_dq_entry(ucs_rcache_pred_t *pred,
     tell_waiting(pred, told);
 }
 
-/* Take a region off the registration queue that shall not be registered ahead, and decide
- * about it anew. If the region was used before its time, the entry of that use is usually
- * still in the DQ, and the decision waits for the entry. But the entry may have been
- * dropped, or there was no use. */
-static void rq_head_drop(ucs_rcache_pred_t *pred,
-                         ucs_rcache_pred_region_t *region)
-{
-    pred_lock(pred);
-    pred_dequeue(pred, region);
-    pred_unlock(pred);
-    pred_region_decide(pred, region);
-}
-
 void pred_process_rq_head(ucs_rcache_pred_t *pred)
 {
     ucs_rcache_pred_region_t *region;
     ucs_status_t status;
-    int evicted, is_needless;
+    int evicted, is_needless, is_trusted;
 
     region = pred_queue_region(ucs_rcache_pred_timeq_head(&pred->rounds.rq));
     pred_lock(pred);
     evicted     = region->extent.evicted;
     /* Other extents have its memory registered, which serve the next use; or it was evicted
-     * to make room, and there is no budget to register it: the next use has to */
+     * to make room, and there is no budget to register it, for which nobody has paid in
+     * advance: the next use has to. A registration ahead that takes the program's own time
+     * needs no budget, since one by the use would take as much */
     is_needless = pred_is_slice_taken(region) ||
-                  (evicted && !pred_spend_may_register(pred));
+                  (evicted && pred_spend_has_own_cpu(pred) &&
+                   !ucs_rcache_pred_budget_may_spend(&pred->rounds.budget));
     if (is_needless) {
         pred_dequeue(pred, region);
     }
@@ -349,31 +339,32 @@ void pred_process_rq_head(ucs_rcache_pred_t *pred)
         return;
     }
 
-    if (!ucs_rcache_pred_forecast_is_trusted(&pred->predictor,
-                                             &region->forecast)) {
+    is_trusted = ucs_rcache_pred_forecast_is_trusted(&pred->predictor,
+                                                     &region->forecast);
+    if (!is_trusted) {
         /* The budget has paid for the registration when it was scheduled, and the helper
          * does not make it after all */
         pred_refund_on_use(pred, region);
-        rq_head_drop(pred, region);
-        return;
     }
 
-    status = pred_register_ahead(pred, region);
-    if (status == UCS_ERR_BUSY) {
-        rq_head_drop(pred, region);
-        return;
-    }
+    status = is_trusted ? pred_register_ahead(pred, region) : UCS_ERR_BUSY;
 
     /* The region stays on the queue until here, so that a use that has waited for this
      * registration counts as predicted, but late */
     pred_lock(pred);
     pred_dequeue(pred, region);
-    if ((status != UCS_OK) && !evicted) {
+    if ((status != UCS_OK) && (status != UCS_ERR_BUSY) && !evicted) {
         /* If the region stands for slices, let each stand for itself: there may be no room
          * for all slices together, or not all of them allow the same access */
         pred_part_slices(pred, region);
     }
     pred_unlock(pred);
+    if (status == UCS_ERR_BUSY) {
+        /* If the region was used before its time, the entry of that use is usually still in
+         * the DQ, and the decision waits for the entry. But the entry may have been dropped,
+         * or there was no use */
+        pred_region_decide(pred, region);
+    }
     if (status == UCS_OK) {
         if (evicted) {
             pred_spend_on_evicted(pred, region);

@@ -392,12 +392,6 @@ void pred_spend_on_ahead(ucs_rcache_pred_t *pred,
     ucs_rcache_pred_budget_spend(&pred->rounds.budget, region->prepaid);
 }
 
-int pred_spend_may_register(const ucs_rcache_pred_t *pred)
-{
-    return !pred_spend_has_own_cpu(pred) ||
-           ucs_rcache_pred_budget_may_spend(&pred->rounds.budget);
-}
-
 void pred_spend_on_evicted(ucs_rcache_pred_t *pred,
                            ucs_rcache_pred_region_t *region)
 {

@@ -120,12 +120,6 @@ void pred_spend_on_ahead(ucs_rcache_pred_t *pred,
                          ucs_rcache_pred_region_t *region,
                          const ucs_rcache_pred_times_t *times);
 
-/** @return whether there is budget to register a region ahead of its use that was evicted
- *          to make room, for which nobody has paid in advance. Where the registration
- *          ahead takes the program's own time it needs no budget, since a registration by
- *          the use would take as much. */
-int pred_spend_may_register(const ucs_rcache_pred_t *pred);
-
 /** Pay for the registration ahead of an evicted region. If the helper has a processor of
  *  its own, the budget pays; otherwise the time counts in stats.room_lost. */
 void pred_spend_on_evicted(ucs_rcache_pred_t *pred,

@@ -129,14 +129,6 @@ ucs_rcache_pred_history_latest(const ucs_rcache_pred_history_t *history,
            0 : history->intervals[(history->next + depth - 1) % depth];
 }
 
-/** Lower the trust, since the predicted begin did not come. */
-static inline void
-ucs_rcache_pred_history_unmet(ucs_rcache_pred_history_t *history)
-{
-    ucs_rcache_pred_trust_tell(&history->trust, UCS_RCACHE_PRED_TRUST_HISTORY,
-                               0);
-}
-
 /**
  * How much earlier than predicted a region has to be ready. It is never more
  * than a quarter of the period.

@@ -122,15 +122,6 @@ ucs_rcache_pred_due_time(const ucs_rcache_pred_times_t *times,
                          ucs_rcache_pred_time_t deadline);
 
 /**
- * The margin where the program does the helper's work and no budget bounds what
- * that costs: 64 times the cost of the registration and the deregistration. So
- * they take at most 1/64 of the region's period, 1.6 %, from the program, even if
- * all of them are on its critical path. The factor is not the paper's.
- */
-ucs_rcache_pred_time_t
-ucs_rcache_pred_own_margin(const ucs_rcache_pred_times_t *times);
-
-/**
  * @return n (t_slice + t_cs) of inequality (2): how long the helpers of a shared
  * processor run before the turn of the present helper; 0 if each helper has a processor.
  * t_cs, some us, is left out, since wakeup includes t_cs: wakeup is measured from when
@@ -235,6 +226,36 @@ size_t ucs_rcache_pred_piece_pages(const ucs_rcache_pred_cost_t *reg,
 int ucs_rcache_pred_pieces_pay(const ucs_rcache_pred_cost_t *reg,
                                const ucs_rcache_pred_cost_t *dereg,
                                size_t pages, size_t piece);
+
+/*
+ * What a shortage of memory makes worth spending: processes that wait for memory lose
+ * time, and giving up memory that is registered may take as much. The paper has no such
+ * rule: its helper gives up the same memory whether anybody needs it or not.
+ */
+
+typedef struct ucs_rcache_pred_shortage {
+    double part;     /**< Part of the run time that this process may spend on giving up
+                          memory besides its budget, 0 to 1 */
+    double waits;    /**< Part of the time in which processes have waited of late */
+    int    is_short; /**< Whether memory counts as short */
+} ucs_rcache_pred_shortage_t;
+
+
+/**
+ * Take in how long processes have waited for memory since the last call. The part follows
+ * the waits with a delay, so that the sum of what may be spent is what was waited, and
+ * memory that was given up does not come back as soon as nobody waits.
+ *
+ * @param [in] waits    Part of the time in which processes have waited for memory.
+ * @param [in] procs    How many processes give memory up, 1 or more: each may spend an equal
+ *                      part of that.
+ * @param [in] own      How long this process itself has waited for memory that it was about
+ *                      to register, ns: the kernel had taken that memory since it was given
+ *                      up, and to give up more would only add to these waits.
+ * @param [in] elapsed  Time since the last call, ns.
+ */
+void ucs_rcache_pred_shortage_update(ucs_rcache_pred_shortage_t *shortage, double waits,
+                                     unsigned procs, double own, double elapsed);
 
 END_C_DECLS
 

@@ -255,7 +255,7 @@ int ucs_rcache_pred_forecast_is_trusted(
         const ucs_rcache_pred_predictor_t *predictor,
         const ucs_rcache_pred_forecast_t *forecast)
 {
-    return ucs_rcache_pred_trust_is_trusted(forecast->trust) ||
+    return (forecast->trust >= UCS_RCACHE_PRED_TRUST_TRUSTED) ||
            !ucs_rcache_pred_place_is_doubted(&predictor->places,
                                              forecast->place);
 }
@@ -347,7 +347,7 @@ void ucs_rcache_pred_forecast_unmet(ucs_rcache_pred_predictor_t *predictor,
         forecast->doubt = ucs_min(forecast->doubt + more, DOUBT_MAX);
     }
     if (history != NULL) {
-        ucs_rcache_pred_history_unmet(history);
+        ucs_rcache_pred_trust_tell(&history->trust, UCS_RCACHE_PRED_TRUST_HISTORY, 0);
     }
 }
 

@@ -114,12 +114,6 @@ ucs_rcache_pred_trust_is_doubted(ucs_rcache_pred_trust_t trust)
     return trust <= UCS_RCACHE_PRED_TRUST_DOUBTED;
 }
 
-static inline int
-ucs_rcache_pred_trust_is_trusted(ucs_rcache_pred_trust_t trust)
-{
-    return trust >= UCS_RCACHE_PRED_TRUST_TRUSTED;
-}
-
 END_C_DECLS
 
 #endif

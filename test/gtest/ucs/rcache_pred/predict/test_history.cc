@@ -38,6 +38,12 @@ protected:
     uint64_t lead() const { return ucs_rcache_pred_history_lead(&m_history); }
     uint64_t grace() const { return ucs_rcache_pred_history_grace(&m_history); }
 
+    /* The predicted begin did not come */
+    void unmet()
+    {
+        ucs_rcache_pred_trust_tell(&m_history.trust, UCS_RCACHE_PRED_TRUST_HISTORY, 0);
+    }
+
     /* The error of the prediction if the next use began after so long */
     unsigned error_after(uint64_t interval) const
     {
@@ -264,7 +270,7 @@ TEST_F(test_history, unmet_predictions_silence_it)
 
     for (unsigned i = 0; i < 2; ++i) {
         EXPECT_NE(NEVER, deadline(m_time));
-        ucs_rcache_pred_history_unmet(&m_history);
+        unmet();
     }
 
     EXPECT_EQ(NEVER, deadline(m_time));
@@ -275,7 +281,7 @@ TEST_F(test_history, being_right_in_retrospect_restores_trust)
     record(SEC);
     next(100 * MSEC);
     for (unsigned i = 0; i < 10; ++i) {
-        ucs_rcache_pred_history_unmet(&m_history);
+        unmet();
     }
 
     next(100 * MSEC);
@@ -287,7 +293,7 @@ TEST_F(test_history, being_wrong_in_retrospect_does_not)
     record(SEC);
     next(100 * MSEC);
     for (unsigned i = 0; i < 10; ++i) {
-        ucs_rcache_pred_history_unmet(&m_history);
+        unmet();
     }
 
     next(300 * MSEC); /* Beyond the grace */
@@ -324,7 +330,7 @@ TEST_F(test_history, four_unmet_predictions_silence_any)
     next(100 * MSEC, 1000);
     for (unsigned i = 0; i < 4; ++i) {
         EXPECT_NE(NEVER, deadline(m_time));
-        ucs_rcache_pred_history_unmet(&m_history);
+        unmet();
     }
     EXPECT_EQ(NEVER, deadline(m_time));
 }
@@ -541,8 +547,8 @@ TEST_F(test_history, no_error_without_a_prediction)
     EXPECT_EQ(0u, error_after(100 * MSEC));
     EXPECT_EQ(NOT_PREDICTED, error_after(0)); /* Begins are not in order */
 
-    ucs_rcache_pred_history_unmet(&m_history);
-    ucs_rcache_pred_history_unmet(&m_history);
+    unmet();
+    unmet();
     EXPECT_EQ(NOT_PREDICTED, error_after(100 * MSEC));
 
     next(100 * MSEC); /* Believed again */

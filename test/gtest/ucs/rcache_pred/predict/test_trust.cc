@@ -18,7 +18,7 @@ protected:
     }
 
     bool doubted() { return ucs_rcache_pred_trust_is_doubted(m_trust); }
-    bool trusted() { return ucs_rcache_pred_trust_is_trusted(m_trust); }
+    bool trusted() { return m_trust >= UCS_RCACHE_PRED_TRUST_TRUSTED; }
 
     /* How many unmet predictions in a row it takes until the holder is doubted */
     unsigned until_doubted()
