@@ -26,7 +26,7 @@
  *
  * Starting from one region, the regions on its right and then those on its left are
  * added, as long as the next region is idle and the joint registration of all is a gain,
- * which ucs_rcache_pred_may_join() decides. Since there is no page between neighbours,
+ * which is_gain() decides. Since there is no page between neighbours,
  * the joint registration pins no page that the single ones would not pin.
  */
 
@@ -41,6 +41,18 @@
 /* All slices together take at most this part of a bound, 1/16. While one of them is in
  * use all are pinned, and their room cannot be given to others */
 #define BOUND_SHARE 16
+
+/* Joining slices costs no memory if the helper would take this many times the length of
+ * their burst, or more, to register them one by one. One by one, a slice is registered
+ * before its use, on average, for half of that time less half of the burst; joined slices
+ * are registered for the whole burst, and while the helper registers all of them. */
+#define JOIN_FREE     3
+
+/* Slices are parts of a buffer that are used one after the other, in a burst. Where joining
+ * them costs memory, since the burst is too long for JOIN_FREE, the slices are joined only
+ * if the time until their next uses is this many times the length of the burst, or more:
+ * then a wrong decision costs little */
+#define JOIN_PAUSE    8
 
 /* Slices that may become one region, and the sums over all of these slices */
 typedef struct {
@@ -198,15 +210,19 @@ static ucs_rcache_pred_time_t slices_span(const slices_t *slices)
                    slices->expected[1] - slices->expected[0]);
 }
 
-/* Whether it is a gain to register these slices together */
+/* Whether it is a gain to register these slices together. Joined slices are all registered
+ * while the burst lasts. If the helper registers slices one by one, it has to begin early,
+ * and a slice is registered before its use for half of the time, on average, that the helper
+ * takes for all slices. So joining saves memory if the burst is clearly shorter than that
+ * time. If the burst is longer, joining costs memory and saves time. Then the saved time has
+ * to be worth the memory, at the present worth of memory in the budget; and the burst has to
+ * be short beside the pause after it, so that a wrong decision costs little. */
 static int is_gain(ucs_rcache_pred_t *pred, const slices_t *slices,
                    ucs_rcache_pred_time_t now)
 {
-    ucs_rcache_pred_joint_t joint = {
-        .bytes   = pred_page_bytes(pred, &slices->range),
-        .span    = slices_span(slices),
-        .idle    = slices->deadline - now
-    };
+    double bytes                = pred_page_bytes(pred, &slices->range);
+    ucs_rcache_pred_time_t span = slices_span(slices);
+    ucs_rcache_pred_time_t saved, spacing;
     ucs_rcache_pred_times_t times;
     int takes_much;
     double worth;
@@ -216,17 +232,18 @@ static int is_gain(ucs_rcache_pred_t *pred, const slices_t *slices,
     takes_much = pred_ranges_never_fit(pred, &slices->range, BOUND_SHARE);
     pred_unlock(pred);
 
-    joint.saved   = pred_elapsed(times.reg + times.dereg, slices->apart_time);
-    joint.spacing = slices->apart_time +
-                    (slices->num_joined * (times.dq_item + times.rq_item));
+    saved   = pred_elapsed(times.reg + times.dereg, slices->apart_time);
+    spacing = slices->apart_time +
+              (slices->num_joined * (times.dq_item + times.rq_item));
     /* If at least half of the slices are kept, since there was no budget to give them up
      * one by one, time is scarce, and a joint registration may cost memory. One slice
      * does not count: the one that is just being decided about */
-    worth         = (2 * slices->num_kept >= slices->count - 1) ?
-                    pred_spend_worth(pred) : 0;
-    return !takes_much &&
+    worth   = (2 * slices->num_kept >= slices->count - 1) ? pred_spend_worth(pred) : 0;
+    return !takes_much && (saved > 0) &&
            ucs_rcache_pred_may_deregister(&times, now, slices->deadline) &&
-           ucs_rcache_pred_may_join(&joint, worth);
+           ((JOIN_FREE * span <= spacing) ||
+            ((JOIN_PAUSE * span <= slices->deadline - now) &&
+             (bytes * span <= saved * worth)));
 }
 
 /*

@@ -42,27 +42,9 @@ ucs_rcache_pred_cost_estimate(const ucs_rcache_pred_cost_t *cost, size_t pages)
 }
 
 
-/* Joining slices costs no memory if the helper would take this many times the length of
- * their burst, or more, to register them one by one. One by one, a slice is registered
- * before its use, on average, for half of that time less half of the burst; joined slices
- * are registered for the whole burst, and while the helper registers all of them. */
-#define JOIN_FREE     3
-
-/* Slices are parts of a buffer that are used one after the other, in a burst. Where joining
- * them costs memory, since the burst is too long for JOIN_FREE, the slices are joined only
- * if the time until their next uses is this many times the length of the burst, or more:
- * then a wrong decision costs little */
-#define JOIN_PAUSE    8
-
 #define RESERVE_SHARE 16
 #define RESERVE_MAX   (4ul << 20)
 
-
-static ucs_rcache_pred_time_t time_sub(ucs_rcache_pred_time_t a,
-                                       ucs_rcache_pred_time_t b)
-{
-    return (a > b) ? (a - b) : 0;
-}
 
 /* @return the time for a deregistration and a registration, with all possible
  * delays */
@@ -85,7 +67,7 @@ ucs_rcache_pred_time_t
 ucs_rcache_pred_due_time(const ucs_rcache_pred_times_t *times,
                          ucs_rcache_pred_time_t deadline)
 {
-    return time_sub(deadline, times_total(times));
+    return deadline - ucs_min(times_total(times), deadline);
 }
 
 ucs_rcache_pred_time_t
@@ -102,15 +84,10 @@ static ucs_rcache_pred_mode_t
 wanted_mode(ucs_rcache_pred_helper_t helper, const ucs_rcache_pred_seat_t *seat,
             int is_short)
 {
-    switch (helper) {
-    case UCS_RCACHE_PRED_HELPER_CONSERVATIVE:
-        return ((seat->idle > 0) || is_short) ? UCS_RCACHE_PRED_MODE_THREAD :
-                                                UCS_RCACHE_PRED_MODE_PROGRESS;
-    case UCS_RCACHE_PRED_HELPER_PROGRESS:
-        return UCS_RCACHE_PRED_MODE_PROGRESS;
-    default:
-        return UCS_RCACHE_PRED_MODE_THREAD;
-    }
+    return ((helper == UCS_RCACHE_PRED_HELPER_PROGRESS) ||
+            ((helper == UCS_RCACHE_PRED_HELPER_CONSERVATIVE) && (seat->idle <= 0) &&
+             !is_short)) ?
+           UCS_RCACHE_PRED_MODE_PROGRESS : UCS_RCACHE_PRED_MODE_THREAD;
 }
 
 ucs_rcache_pred_mode_t
@@ -133,17 +110,6 @@ ucs_rcache_pred_time_t
 ucs_rcache_pred_spacing(const ucs_rcache_pred_times_t *times)
 {
     return times->rq_item + times->reg + times->dq_item + times->dereg;
-}
-
-int ucs_rcache_pred_may_join(const ucs_rcache_pred_joint_t *joint, double worth)
-{
-    if (joint->saved == 0) {
-        return 0;
-    }
-
-    return (JOIN_FREE * joint->span <= joint->spacing) ||
-           ((JOIN_PAUSE * joint->span <= joint->idle) &&
-            ((double)joint->bytes * joint->span <= joint->saved * worth));
 }
 
 uint64_t ucs_rcache_pred_bound_reserve(uint64_t max_bytes, size_t page_size)

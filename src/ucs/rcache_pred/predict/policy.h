@@ -155,39 +155,6 @@ ucs_rcache_pred_choose_mode(ucs_rcache_pred_helper_t helper,
 ucs_rcache_pred_time_t
 ucs_rcache_pred_spacing(const ucs_rcache_pred_times_t *times);
 
-/** The effect of registering the slices of one burst together, instead of each by
- *  itself. */
-typedef struct ucs_rcache_pred_joint {
-    uint64_t               bytes;   /**< Bytes of all slices */
-    ucs_rcache_pred_time_t span;    /**< From the first to the last begin of
-                                         their uses in a burst */
-    ucs_rcache_pred_time_t spacing; /**< Sum of @ref ucs_rcache_pred_spacing over the
-                                         slices */
-    ucs_rcache_pred_time_t idle;    /**< Time from now to the first of the next
-                                         uses */
-    ucs_rcache_pred_time_t saved;   /**< Time that the helper saves if it
-                                         deregisters and registers all slices
-                                         together */
-} ucs_rcache_pred_joint_t;
-
-
-/**
- * @return whether to register slices together. Joined slices are all registered
- *         while the burst lasts. If the helper registers slices one by one, it has
- *         to begin early, and a slice is registered before its use for half of the
- *         time, on average, that the helper takes for all slices. So joining saves
- *         memory if the burst is clearly shorter than that time. If the burst is
- *         longer, joining costs memory and saves time. Then the saved time has to
- *         be worth the memory, at the present worth of memory in the budget; and
- *         the burst has to be short beside the pause after it, so that a wrong
- *         decision costs little.
- *
- * @param [in] worth  The least worth of a step, bytes, as @ref
- *                    ucs_rcache_pred_budget_worth says.
- */
-int ucs_rcache_pred_may_join(const ucs_rcache_pred_joint_t *joint,
-                             double worth);
-
 /**
  * @return the part of a bound on bytes that whole regions must leave free, so
  *         that transfers in pieces can go on (see pieces.c). It is 1/16 of the

@@ -299,38 +299,3 @@ TEST_F(test_policy, pieces_pay_if_they_cost_less_than_they_save)
     reg.a = 0;
     EXPECT_FALSE(ucs_rcache_pred_pieces_pay(&reg, &dereg, 5000, 500));
 }
-
-TEST_F(test_policy, slices_are_joined_if_the_burst_is_shorter_than_the_queue)
-{
-    ucs_rcache_pred_joint_t joint = {};
-
-    joint.bytes   = 1 << 20;
-    joint.spacing = 300;
-    joint.idle    = 10000;
-    joint.saved   = 10;
-    joint.span    = 100;
-    EXPECT_TRUE(ucs_rcache_pred_may_join(&joint, 0));
-    joint.span = 101;
-    EXPECT_FALSE(ucs_rcache_pred_may_join(&joint, 0));
-    /* One registration takes no less time than all of theirs */
-    joint.span  = 0;
-    joint.saved = 0;
-    EXPECT_FALSE(ucs_rcache_pred_may_join(&joint, INFINITY));
-}
-
-TEST_F(test_policy, slices_are_joined_if_time_is_worth_the_memory)
-{
-    ucs_rcache_pred_joint_t joint = {};
-
-    joint.bytes   = 1000;
-    joint.spacing = 300;
-    joint.idle    = 8000;
-    joint.saved   = 10;
-    joint.span    = 1000;
-    /* 1000 bytes for 1000 ns, to save 10 ns */
-    EXPECT_TRUE(ucs_rcache_pred_may_join(&joint, 100000));
-    EXPECT_FALSE(ucs_rcache_pred_may_join(&joint, 99999));
-    /* Never if the pause is short */
-    joint.idle = 7999;
-    EXPECT_FALSE(ucs_rcache_pred_may_join(&joint, 1e30));
-}
