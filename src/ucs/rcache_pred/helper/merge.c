@@ -192,30 +192,19 @@ void pred_merge_kept(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
               ucs_status_string(status));
 }
 
-/* Whether an extent is still registered with all slices that it was merged with. If it is
- * registered with less, since a use has registered only its own part, let it stand for no
- * slices any more. Under lock. */
-static int is_still_merged(ucs_rcache_pred_extent_t *extent)
-{
-    if (!ucs_rcache_pred_range_has(&extent->range, &extent->joined)) {
-        extent->joined.start = extent->joined.end = 0;
-        return 0;
-    }
-
-    return 1;
-}
-
 void pred_merge_given_up(ucs_rcache_pred_t *pred,
                          ucs_rcache_pred_extent_t *extent,
                          ucs_rcache_pred_time_t now)
 {
     ucs_rcache_pred_times_t times;
 
-    if (is_still_merged(extent)) {
-        pred_range_times(pred, extent->domain, &extent->joined, &times);
-        extent->merged_until =
-                now + pred_spend_least_idle(pred,
-                                            pred_page_bytes(pred, &extent->joined),
-                                            &times);
+    if (!ucs_rcache_pred_range_has(&extent->range, &extent->joined)) {
+        /* A use has registered only its own part: let it stand for no slices any more */
+        extent->joined.start = extent->joined.end = 0;
+        return;
     }
+
+    pred_range_times(pred, extent->domain, &extent->joined, &times);
+    extent->merged_until = now + pred_spend_least_idle(
+            pred, pred_page_bytes(pred, &extent->joined), &times);
 }

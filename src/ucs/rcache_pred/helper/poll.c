@@ -137,17 +137,6 @@ static void check_absent(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
     }
 }
 
-/* The program does the work, and this thread has found helper_mutex taken. The program's
- * threads may have kept the helper thread from the processor in the middle of a round, or
- * while it gives up memory for other processes of the node: let it end, since until then
- * nobody else can do a round. */
-static void let_round_end(ucs_rcache_pred_t *pred)
-{
-    if (atomic_load(&pred->absence.found) || (pred->params.node != NULL)) {
-        pred_give_way(pred);
-    }
-}
-
 ucs_rcache_pred_time_t ucs_rcache_pred_due(ucs_rcache_pred_t *pred)
 {
     /* Relaxed: only a hint. The round finds out under helper_mutex what there is to do */
@@ -200,12 +189,13 @@ static void work(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
     /* If helper_mutex is taken, a round is being done already, by another thread or by
      * this thread further up its stack; or a fork keeps the helper from its work */
     mode = try_round(pred);
-    if (mode == UCS_RCACHE_PRED_MODE_NONE) {
-        let_round_end(pred);
-        return;
-    }
-
-    if (mode == UCS_RCACHE_PRED_MODE_THREAD) {
+    if ((mode == UCS_RCACHE_PRED_MODE_NONE) &&
+        (atomic_load(&pred->absence.found) || (pred->params.node != NULL))) {
+        /* The program's threads may have kept the helper thread from the processor in the
+         * middle of a round, or while it gives up memory for other processes of the node:
+         * let it end, since until then nobody else can do a round */
+        pred_give_way(pred);
+    } else if (mode == UCS_RCACHE_PRED_MODE_THREAD) {
         pred->ops.wake(pred->params.arg); /* This round has given the work to
                                              the thread */
     }

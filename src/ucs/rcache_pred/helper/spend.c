@@ -159,25 +159,12 @@ static void begin_trial(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
     rounds->is_trial = (pred->stats.uses < rounds->trial_end);
 }
 
-/* Find out whether room had to be made, or was refused, since the last round. Under lock. */
-static void look_for_evictions(ucs_rcache_pred_t *pred,
-                               ucs_rcache_pred_time_t now)
+void pred_spend_round_begin(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
 {
     const ucs_rcache_pred_stats_t *stats = &pred->stats;
     pred_rounds_t *rounds                = &pred->rounds;
-    uint64_t evictions                   = stats->evictions + stats->refused_node +
-                                           stats->refused_system;
-
-    if (evictions != rounds->evictions) {
-        rounds->evictions = evictions;
-        rounds->full      = now + FULL_TIME;
-    }
-}
-
-void pred_spend_round_begin(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
-{
-    pred_rounds_t *rounds = &pred->rounds;
     ucs_rcache_pred_time_t lost;
+    uint64_t evictions;
 
     ucs_rcache_pred_budget_advance(&rounds->budget, now);
     rounds->found         = 0;
@@ -189,7 +176,11 @@ void pred_spend_round_begin(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
     ++pred->stats.helper_rounds;
     lost       = pred->lost;
     pred->lost = 0;
-    look_for_evictions(pred, now);
+    evictions  = stats->evictions + stats->refused_node + stats->refused_system;
+    if (evictions != rounds->evictions) {
+        rounds->evictions = evictions;
+        rounds->full      = now + FULL_TIME;
+    }
     begin_trial(pred, now);
     rounds->foretold = pred->bound.foretold;
     pred_unlock(pred);

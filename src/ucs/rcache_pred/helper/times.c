@@ -5,7 +5,6 @@
  */
 
 #include "helper.h"
-#include "spend.h"
 
 #include <ucs/rcache_pred/table/known.h>
 
@@ -19,10 +18,10 @@
  */
 
 
-/* Where the program does the helper's work and no budget bounds what that costs, a region
- * has to stay deregistered for this many times the cost of the registration and the deregistration. So they take at most 1/64 of
- * the region's period, 1.6 %, from the program, even if all of them are on its critical path.
- * The factor is not the paper's */
+/* Where the program does the helper's work, and no budget alone bounds what that costs, a
+ * region has to stay deregistered for this many times the cost of the registration and the
+ * deregistration. So they take at most 1/64 of the region's period, 1.6 %, from the program,
+ * even if all of them are on its critical path. The factor is not the paper's */
 #define OWN_MARGIN 64
 
 /* Each measurement changes a cost by this part of the difference, 1/8 */
@@ -48,7 +47,7 @@ static int is_bounded(const ucs_rcache_pred_t *pred)
 {
     return (pred->bound.max_bytes != UINT64_MAX) ||
            (pred->params.max_regions != UINT64_MAX) ||
-           pred_spend_is_full(pred, pred->rounds.last);
+           (pred->rounds.last < pred->rounds.full);
 }
 
 void pred_range_times(ucs_rcache_pred_t *pred,
