@@ -19,17 +19,6 @@
  */
 
 
-/* Whether the helper has already learned of a later use of the region than that of this
- * entry: uses in pieces do not end in the order of their begins, and entries of lanes
- * come later. But if even the region's last use began before the last learned one, the
- * clock went back, and the entry is not overtaken. */
-static int is_overtaken(const ucs_rcache_pred_dq_entry_t *entry)
-{
-    ucs_rcache_pred_time_t last = entry->region->learned;
-
-    return (entry->begin < last) && (entry->region->begin >= last);
-}
-
 /* Add the bytes of a region to the demand of this epoch, with its first use in the epoch:
  * those that the use has needed, or those of all joined slices, whichever is more */
 static void note_demand(pred_seat_t *seat, const ucs_rcache_pred_dq_entry_t *entry)
@@ -55,7 +44,10 @@ int pred_region_learn_needs(ucs_rcache_pred_t *pred,
     unsigned i;
 
     note_demand(&pred->seat, entry);
-    if (is_overtaken(entry)) {
+    if ((entry->begin < region->learned) && (region->begin >= region->learned)) {
+        /* The helper has learned of a later use already: uses in pieces do not end in the
+         * order of their begins, and entries of lanes come later. But if even the region's
+         * last use began before the last learned one, the clock went back */
         return 0;
     }
 
@@ -108,7 +100,7 @@ static void learn_of_companions(ucs_rcache_pred_t *pred,
         ucs_rcache_pred_companion_learn(&pred->predictor, &region->forecast, begin,
                                         &times);
     }
-    ucs_rcache_pred_forecast_leave(&region->forecast.followers);
+    ucs_rcache_pred_link_leave(&region->forecast.followers);
 }
 
 /* If the site of this use was the companion of regions that wait to be registered, move
@@ -167,8 +159,9 @@ uint64_t pred_region_learn(ucs_rcache_pred_t *pred,
     place     = ucs_rcache_pred_signature_of_place(&entry->context);
     told      = ucs_rcache_pred_forecast_teach(
             &pred->predictor, &region->forecast, entry->begin,
-            ucs_rcache_pred_signature_with(
-                    place, ucs_rcache_pred_range_length(&range)));
+            ucs_rcache_pred_signature_with(place,
+                                           ucs_rcache_pred_range_length(&range)),
+            ucs_rcache_pred_forecast_is_met(&region->forecast, entry->begin));
     learn_of_companions(pred, region, entry->begin);
     error     = ucs_rcache_pred_forecast_learn(&pred->predictor,
                                                &region->forecast, entry->begin,

@@ -150,21 +150,6 @@ void ucs_rcache_pred_site_table_expect(ucs_rcache_pred_site_table_t *table,
     table->limit = ucs_min(table->max_sites, ucs_max(table->limit, sites));
 }
 
-/* @return the site at the clock's hand */
-static ucs_rcache_pred_site_t *
-first_site(const ucs_rcache_pred_site_table_t *table)
-{
-    return ucs_list_head(&table->clock, ucs_rcache_pred_site_t, clock_link);
-}
-
-/* Let the hand pass a site */
-static void
-pass(ucs_rcache_pred_site_table_t *table, ucs_rcache_pred_site_t *site)
-{
-    ucs_list_del(&site->clock_link);
-    ucs_list_add_tail(&table->clock, &site->clock_link);
-}
-
 static ucs_hlist_head_t *
 site_bucket(ucs_rcache_pred_site_table_t *table, uint64_t signature)
 {
@@ -176,21 +161,25 @@ site_bucket(ucs_rcache_pred_site_table_t *table, uint64_t signature)
 static ucs_rcache_pred_site_t *
 site_allocate(ucs_rcache_pred_site_table_t *table)
 {
-    ucs_rcache_pred_site_t *site = first_site(table);
+    ucs_rcache_pred_site_t *site;
+    int is_used;
 
+    site = ucs_list_head(&table->clock, ucs_rcache_pred_site_t, clock_link);
     if (site->signature != 0) {
         table_grow(table);
     }
 
-    while (((site = first_site(table))->signature != 0) && site->referenced) {
+    do {
+        site = ucs_list_head(&table->clock, ucs_rcache_pred_site_t, clock_link);
+        ucs_list_del(&site->clock_link);
+        ucs_list_add_tail(&table->clock, &site->clock_link);
+        is_used          = (site->signature != 0) && site->referenced;
         site->referenced = 0;
-        pass(table, site);
-    }
+    } while (is_used);
 
     if (site->signature != 0) {
         ucs_rcache_pred_site_remove(table, site);
     }
-    pass(table, site);
     return site;
 }
 
@@ -242,7 +231,7 @@ void ucs_rcache_pred_site_remove(ucs_rcache_pred_site_table_t *table,
     ucs_hlist_del(site_bucket(table, site->signature), &site->hash_link);
     ucs_list_del(&site->region_link);
     while (!ucs_list_is_empty(&site->followers)) {
-        ucs_rcache_pred_forecast_leave(site->followers.next);
+        ucs_rcache_pred_link_leave(site->followers.next);
     }
     ucs_rcache_pred_site_free_companions(table, site);
     site->signature = 0;

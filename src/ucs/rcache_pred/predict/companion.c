@@ -264,7 +264,7 @@ ucs_rcache_pred_companion_follow(ucs_rcache_pred_predictor_t *predictor,
     double spread;
     unsigned i;
 
-    ucs_rcache_pred_forecast_leave(&forecast->followers);
+    ucs_rcache_pred_link_leave(&forecast->followers);
     if ((from == NULL) || (from->companions == NULL)) {
         return deadline;
     }

@@ -139,10 +139,9 @@ trend_lead(const ucs_rcache_pred_history_t *history)
     return 2 * history->trend.undershoot;
 }
 
-/* @return the interval that was added before the last @a back ones. */
-static ucs_rcache_pred_time_t
-history_interval(const ucs_rcache_pred_history_t *history, unsigned back,
-                 unsigned depth)
+ucs_rcache_pred_time_t
+ucs_rcache_pred_history_interval(const ucs_rcache_pred_history_t *history,
+                                 unsigned back, unsigned depth)
 {
     unsigned place = history->next + depth - 1 - back; /* Less than 2 depth */
 
@@ -195,8 +194,8 @@ static void history_find_trend(ucs_rcache_pred_history_t *history,
                                unsigned count, unsigned depth)
 {
     unsigned steps = ucs_min(count, TREND_INTERVALS) - 1;
-    int64_t last   = history_interval(history, 0, depth);
-    int64_t first  = history_interval(history, steps, depth);
+    int64_t last   = ucs_rcache_pred_history_interval(history, 0, depth);
+    int64_t first  = ucs_rcache_pred_history_interval(history, steps, depth);
     int64_t step   = (last - first) / (int64_t)ucs_max(steps, 1u);
 
     history->trend.interval = last + ucs_max(ucs_min(step, last / 2), -last / 2);
@@ -223,7 +222,7 @@ static void history_choose(ucs_rcache_pred_history_t *history)
 static int is_longer(const ucs_rcache_pred_history_t *history,
                      ucs_rcache_pred_time_t interval, unsigned depth)
 {
-    ucs_rcache_pred_time_t last = history_interval(history, 0, depth);
+    ucs_rcache_pred_time_t last = ucs_rcache_pred_history_interval(history, 0, depth);
     ucs_rcache_pred_time_t distance;
 
     distance = ucs_max(interval, last) - ucs_min(interval, last);
@@ -399,29 +398,12 @@ unsigned ucs_rcache_pred_error_class(ucs_rcache_pred_time_t predicted,
     return i;
 }
 
-/* @return whether the history predicts the next begin */
-static int history_predicts(const ucs_rcache_pred_history_t *history)
-{
-    return (history->last != 0) && (history->period != 0) &&
-           !ucs_rcache_pred_trust_is_doubted(history->trust);
-}
-
-unsigned
-ucs_rcache_pred_history_error_class(const ucs_rcache_pred_history_t *history,
-                                    ucs_rcache_pred_time_t begin)
-{
-    if (!history_predicts(history) || (begin <= history->last)) {
-        return UCS_RCACHE_PRED_ERROR_CLASSES;
-    }
-
-    return ucs_rcache_pred_error_class(history->period, begin - history->last);
-}
-
 ucs_rcache_pred_time_t
 ucs_rcache_pred_history_deadline(const ucs_rcache_pred_history_t *history,
                                  ucs_rcache_pred_time_t now)
 {
-    if (!history_predicts(history) ||
+    if ((history->last == 0) || (history->period == 0) ||
+        ucs_rcache_pred_trust_is_doubted(history->trust) ||
         (history->last > now + history->period) ||
         (ucs_rcache_pred_history_expiry(history) <= now)) {
         return UCS_RCACHE_PRED_TIME_INF;

@@ -120,14 +120,11 @@ void ucs_rcache_pred_history_tell(ucs_rcache_pred_history_t *history,
                                   ucs_rcache_pred_time_t interval,
                                   unsigned depth);
 
-/** @return the interval that was added last, or 0 if there is none. */
-static inline ucs_rcache_pred_time_t
-ucs_rcache_pred_history_latest(const ucs_rcache_pred_history_t *history,
-                               unsigned depth)
-{
-    return (history->count == 0) ?
-           0 : history->intervals[(history->next + depth - 1) % depth];
-}
+/** @return the interval that was added before the last @a back ones, less than @a depth; 0
+ *          if there were not so many. */
+ucs_rcache_pred_time_t
+ucs_rcache_pred_history_interval(const ucs_rcache_pred_history_t *history,
+                                 unsigned back, unsigned depth);
 
 /**
  * How much earlier than predicted a region has to be ready. It is never more
@@ -194,17 +191,6 @@ ucs_rcache_pred_history_deadline(const ucs_rcache_pred_history_t *history,
 unsigned ucs_rcache_pred_error_class(ucs_rcache_pred_time_t predicted,
                                      ucs_rcache_pred_time_t observed);
 
-/**
- * Find out how wrong the history was about a begin that was not added to it
- * yet.
- *
- * @return the class of the error, or UCS_RCACHE_PRED_ERROR_CLASSES if the
- *         history predicted nothing.
- */
-unsigned
-ucs_rcache_pred_history_error_class(const ucs_rcache_pred_history_t *history,
-                                    ucs_rcache_pred_time_t begin);
-
 /** @return when to stop waiting for the predicted begin. */
 ucs_rcache_pred_time_t
 ucs_rcache_pred_history_expiry(const ucs_rcache_pred_history_t *history);
@@ -214,6 +200,17 @@ ucs_rcache_pred_history_expiry(const ucs_rcache_pred_history_t *history);
  * The call-site table (CF'11, section 3.2), from the signature of a communication on a
  * region to the history of its begins. Only the helper uses the table, without a lock.
  */
+
+/** Let a forecast wait for no precedent, or follow no companion: its link leaves the list,
+ *  if it is in one. A link of all zeros is in none. */
+static inline void ucs_rcache_pred_link_leave(ucs_list_link_t *link)
+{
+    if (link->next != NULL) {
+        ucs_list_del(link);
+        link->next = NULL;
+    }
+}
+
 
 /** How many companions a site has at most. */
 #define UCS_RCACHE_PRED_COMPANIONS 3

@@ -88,20 +88,20 @@ int ucs_rcache_pred_place_is_doubted(const ucs_rcache_pred_place_table_t *table,
 uint64_t ucs_rcache_pred_forecast_teach(ucs_rcache_pred_predictor_t *predictor,
                                         ucs_rcache_pred_forecast_t *forecast,
                                         ucs_rcache_pred_time_t begin,
-                                        uint64_t way)
+                                        uint64_t way, int met)
 {
     ucs_rcache_pred_time_t last = forecast->history.last;
     uint64_t before             = (begin > last) ? forecast->way : 0;
     ucs_rcache_pred_place_t *precedent;
 
-    ucs_rcache_pred_forecast_leave(&forecast->waits);
+    ucs_rcache_pred_link_leave(&forecast->waits);
     forecast->way = way;
     if (before == 0) {
         return 0;
     }
 
     precedent = get(&predictor->places, before);
-    if (forecast->follows && ucs_rcache_pred_forecast_is_met(forecast, begin)) {
+    if (forecast->follows && met) {
         ucs_rcache_pred_trust_tell(&precedent->trust, UCS_RCACHE_PRED_TRUST_WAY, 1);
     }
     precedent->intervals[precedent->count++ %
@@ -181,6 +181,6 @@ ucs_rcache_pred_forecast_next_waiting(ucs_rcache_pred_predictor_t *predictor,
     }
 
     forecast = ucs_list_head(&precedent->waiting, ucs_rcache_pred_forecast_t, waits);
-    ucs_rcache_pred_forecast_leave(&forecast->waits);
+    ucs_rcache_pred_link_leave(&forecast->waits);
     return forecast;
 }

@@ -96,19 +96,11 @@ void ucs_rcache_pred_forecast_forget(ucs_rcache_pred_predictor_t *predictor,
 {
     ucs_rcache_pred_site_t *site, *tmp;
 
-    ucs_rcache_pred_forecast_leave(&forecast->waits);
-    ucs_rcache_pred_forecast_leave(&forecast->followers);
+    ucs_rcache_pred_link_leave(&forecast->waits);
+    ucs_rcache_pred_link_leave(&forecast->followers);
     forecast->way = 0;
     ucs_list_for_each_safe(site, tmp, &forecast->sites, region_link) {
         ucs_rcache_pred_site_remove(&predictor->sites, site);
-    }
-}
-
-void ucs_rcache_pred_forecast_leave(ucs_list_link_t *link)
-{
-    if (link->next != NULL) {
-        ucs_list_del(link);
-        link->next = NULL;
     }
 }
 
@@ -361,9 +353,11 @@ static unsigned error_class(ucs_rcache_pred_predictor_t *predictor,
     ucs_rcache_pred_history_t *history;
 
     history = forecast_source(predictor, forecast);
-    return ((history == NULL) || !forecast->predicted) ?
+    return ((history == NULL) || !forecast->predicted || (history->period == 0) ||
+            ucs_rcache_pred_trust_is_doubted(history->trust) ||
+            (history->last == 0) || (begin <= history->last)) ?
            UCS_RCACHE_PRED_ERROR_CLASSES :
-           ucs_rcache_pred_history_error_class(history, begin);
+           ucs_rcache_pred_error_class(history->period, begin - history->last);
 }
 
 static int is_alike(ucs_rcache_pred_time_t interval,
@@ -389,7 +383,7 @@ static int find_phase(ucs_rcache_pred_forecast_t *forecast,
     }
 
     interval = begin - history->last;
-    if (!is_alike(interval, ucs_rcache_pred_history_latest(history, depth))) {
+    if (!is_alike(interval, ucs_rcache_pred_history_interval(history, 0, depth))) {
         forecast->run = 0;
     } else if (forecast->run < PHASE_MAX_RUN) {
         ++forecast->run;

@@ -242,10 +242,6 @@ ucs_rcache_pred_predictor_cleanup(ucs_rcache_pred_predictor_t *predictor);
 /** Initialize the forecast of an unused region. */
 void ucs_rcache_pred_forecast_init(ucs_rcache_pred_forecast_t *forecast);
 
-/** Let a forecast wait for no precedent, or follow no companion: its link leaves the list,
- *  if it is in one. A link of all zeros is in none. */
-void ucs_rcache_pred_forecast_leave(ucs_list_link_t *link);
-
 /** Remove the call sites of a forgotten region. */
 void ucs_rcache_pred_forecast_forget(ucs_rcache_pred_predictor_t *predictor,
                                      ucs_rcache_pred_forecast_t *forecast);
@@ -281,6 +277,7 @@ unsigned ucs_rcache_pred_forecast_learn(ucs_rcache_pred_predictor_t *predictor,
  *
  * @param [in] way  Hash of the place and the length of the new use, see @ref
  *                  ucs_rcache_pred_signature_with.
+ * @param [in] met  Whether the use is the expected one.
  *
  * @return the way of the former use, so that the caller tells regions that wait for its
  *         precedent; 0: no interval was added.
@@ -288,7 +285,7 @@ unsigned ucs_rcache_pred_forecast_learn(ucs_rcache_pred_predictor_t *predictor,
 uint64_t ucs_rcache_pred_forecast_teach(ucs_rcache_pred_predictor_t *predictor,
                                       ucs_rcache_pred_forecast_t *forecast,
                                       ucs_rcache_pred_time_t begin,
-                                      uint64_t way);
+                                      uint64_t way, int met);
 
 /** Let the forecast of a region that was used once only follow the precedent of the way
  *  of that use. If there is no precedent yet, the forecast waits for one. If the next use

@@ -56,7 +56,7 @@ protected:
         ucs_rcache_pred_site_t *site;
 
         ucs_rcache_pred_companion_learn(&m_predictor, forecast, begin, &m_times);
-        ucs_rcache_pred_forecast_leave(&forecast->followers);
+        ucs_rcache_pred_link_leave(&forecast->followers);
         ucs_rcache_pred_forecast_learn(&m_predictor, forecast, begin,
                                        100 + number, 7, 0);
         site = ucs_rcache_pred_companion_heard(&m_predictor, forecast, begin,

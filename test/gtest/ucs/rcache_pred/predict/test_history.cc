@@ -9,6 +9,8 @@
 #include <limits>
 #include <random>
 
+static constexpr unsigned NOT_PREDICTED = UCS_RCACHE_PRED_ERROR_CLASSES;
+
 
 class test_history : public ::testing::Test {
 protected:
@@ -47,8 +49,9 @@ protected:
     /* The error of the prediction if the next use began after so long */
     unsigned error_after(uint64_t interval) const
     {
-        return ucs_rcache_pred_history_error_class(&m_history,
-                                                   m_time + interval);
+        return ((interval == 0) || (deadline(m_time) == NEVER)) ?
+               NOT_PREDICTED :
+               ucs_rcache_pred_error_class(m_history.period, interval);
     }
 
     uint64_t expiry() const
@@ -489,7 +492,6 @@ TEST_F(test_history, close_going_backwards_is_no_interval)
 
 /* How wrong predictions are */
 
-static constexpr unsigned NOT_PREDICTED = UCS_RCACHE_PRED_ERROR_CLASSES;
 
 TEST(test_error_class, contains_its_upper_bound)
 {
@@ -563,7 +565,7 @@ TEST_F(test_history, number_of_intervals_does_not_wrap)
     m_history.count = std::numeric_limits<decltype(m_history.count)>::max();
     for (unsigned i = 1; i <= 2 * DEPTH; ++i) {
         next(MSEC + i);
-        EXPECT_EQ(MSEC + i, ucs_rcache_pred_history_latest(&m_history, DEPTH));
+        EXPECT_EQ(MSEC + i, ucs_rcache_pred_history_interval(&m_history, 0, DEPTH));
         EXPECT_EQ(MSEC + i, m_history.longest);
         EXPECT_GE(m_history.count, DEPTH);
     }

@@ -33,10 +33,9 @@ protected:
         ucs_rcache_pred_forecast_init(&forecast);
         forecast.way          = way;
         forecast.history.last = SEC;
-        forecast.follows = forecast.in_trial = met;
-        forecast.expiry       = NEVER;
+        forecast.follows      = met;
         EXPECT_EQ(way, ucs_rcache_pred_forecast_teach(&m_predictor, &forecast,
-                                                      SEC + interval, 99));
+                                                      SEC + interval, 99, met));
     }
 
     /* What is known to a region that was used once in this way, and follows */
@@ -70,7 +69,7 @@ protected:
 
     void leave(ucs_rcache_pred_forecast_t &forecast)
     {
-        ucs_rcache_pred_forecast_leave(&forecast.waits);
+        ucs_rcache_pred_link_leave(&forecast.waits);
     }
 
     ucs_rcache_pred_predictor_t m_predictor;
