@@ -228,7 +228,8 @@ BEGIN {
     print "ucx_predreg trace 1"
     for (i = 0; i < uses; ++i) {
         if ((step > 0) && (i > 0) &&
-            ((pattern !~ /^(bursts|whole)$/) || (i % buffers == 0)))
+            ((pattern !~ /^(bursts|whole)$/) ||
+             (i % (buffers + (pattern == "whole")) == 0)))
             moved += step * period * (below(20001) / 10000 - 1)
         if (pattern == "periodic")
             use(i * period, lasting, 0, 0)

@@ -104,7 +104,8 @@ static void learn_of_companions(ucs_rcache_pred_t *pred,
 }
 
 /* If the site of this use was the companion of regions that wait to be registered, move
- * their deadlines */
+ * their deadlines. Of one that was registered before, the use is awaited for longer, if need
+ * be, but once only: the companion may go on to be used where the region is not */
 static void tell_followers(ucs_rcache_pred_t *pred,
                            ucs_rcache_pred_region_t *region,
                            ucs_rcache_pred_time_t begin)
@@ -114,7 +115,7 @@ static void tell_followers(ucs_rcache_pred_t *pred,
             ucs_rcache_pred_companion_heard(&pred->predictor, &region->forecast,
                                             begin, now) : NULL;
     ucs_rcache_pred_timeq_t *rq  = &pred->rounds.rq;
-    ucs_rcache_pred_forecast_t *forecast;
+    ucs_rcache_pred_forecast_t *forecast, *tmp;
     ucs_rcache_pred_timeq_elem_t *elem;
     ucs_rcache_pred_time_t deadline;
 
@@ -122,12 +123,18 @@ static void tell_followers(ucs_rcache_pred_t *pred,
         return;
     }
 
-    ucs_list_for_each(forecast, &site->followers, followers) {
+    ucs_list_for_each_safe(forecast, tmp, &site->followers, followers) {
         region   = ucs_container_of(forecast, ucs_rcache_pred_region_t, forecast);
         elem     = &region->queue_elem;
         deadline = ucs_rcache_pred_companion_move(&pred->predictor, forecast,
                                                   site->history.last);
-        if (region->scheduled && (deadline != UCS_RCACHE_PRED_TIME_INF)) {
+        if (!region->scheduled) {
+            if (region->queued && !region->kept && (forecast->expiry > elem->time)) {
+                pred_dequeue(pred, region);
+                pred_enqueue_awaited(pred, region, now, forecast->expiry);
+            }
+            ucs_rcache_pred_link_leave(&forecast->followers);
+        } else if (deadline != UCS_RCACHE_PRED_TIME_INF) {
             ucs_rcache_pred_timeq_remove(rq, elem);
             ucs_rcache_pred_timeq_insert(rq, elem, ucs_max(deadline - elem->gap, now),
                                          elem->gap);

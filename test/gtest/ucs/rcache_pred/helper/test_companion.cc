@@ -49,6 +49,60 @@ TEST_F(test_companions_in_turns, are_registered_shortly_before)
     EXPECT_LE(registered(), 8.0 * MSEC);
 }
 
+/* Rounds of two buffers, the second 20 ms after the first */
+class test_companion_is_late : public helper_test {
+protected:
+    void rounds()
+    {
+        uint64_t seed = 1;
+
+        for (unsigned i = 0; i < 30; ++i) {
+            seed = seed * 6364136223846793005ul + 1442695040888963407ul;
+            run(60 * MSEC + (seed >> 33) % (80 * MSEC));
+            use(buffer(0), 64 * KB, MSEC, context(1));
+            run(19 * MSEC);
+            use(buffer(1), 64 * KB, MSEC, context(2));
+        }
+        m_last = now();
+        mark();
+    }
+
+    bool is_registered(unsigned number)
+    {
+        return m_world.num_live_at(buffer(number)) > 0;
+    }
+
+    uint64_t m_last;
+};
+
+/* The region was registered, since its companion had not come for long, and its use is
+ * awaited until then. Then the companion comes */
+TEST_F(test_companion_is_late, region_is_awaited_for_longer)
+{
+    uint64_t given_up;
+
+    rounds();
+    while (since_mark(&stats_t::wasted) < 2) {
+        run(MSEC);
+    }
+    given_up = now() - m_last;
+
+    recreate();
+    rounds();
+    run(given_up - 5 * MSEC);
+    ASSERT_TRUE(is_registered(1));
+    use(buffer(0), 64 * KB, MSEC, context(1));
+    run(19 * MSEC);
+    EXPECT_TRUE(is_registered(1));
+
+    /* Though not as long as the companion is used */
+    for (unsigned i = 0; i < 100; ++i) {
+        use(buffer(0), 64 * KB, MSEC, context(1));
+        run(9 * MSEC);
+    }
+    EXPECT_FALSE(is_registered(1));
+}
+
 /* Where the program does the helper's work, nobody would act on a deadline in time */
 TEST_F(test_companions_in_turns, not_in_progress_mode)
 {
