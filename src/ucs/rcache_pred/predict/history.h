@@ -246,13 +246,17 @@ typedef struct ucs_rcache_pred_companions {
 } ucs_rcache_pred_companions_t;
 
 
-/** One communication context of one region. */
+/** One communication context of one region. The fields that a search of the region's sites
+ *  looks at come first. */
 typedef struct ucs_rcache_pred_site {
     ucs_hlist_link_t          hash_link;
-    ucs_list_link_t           clock_link;  /**< Element of the table's list of sites */
     ucs_list_link_t           region_link; /**< Element of the region's list of
                                                 sites */
     uint64_t                  signature;   /**< 0: the site is free */
+    ucs_rcache_pred_history_t history;     /**< Intervals from each use in this
+                                                context to the next use in this
+                                                context */
+    ucs_list_link_t           clock_link;  /**< Element of the table's list of sites */
     uint8_t                   referenced;  /**< Not 0: used since the clock's
                                                 hand passed this site */
     uint32_t                  uses;        /**< How many uses in this context the
@@ -265,9 +269,6 @@ typedef struct ucs_rcache_pred_site {
     ucs_list_link_t           followers;   /**< Forecasts that follow this site, see
                                                 companion.h */
     ucs_rcache_pred_companions_t *companions; /**< NULL: there are none */
-    ucs_rcache_pred_history_t history;     /**< Intervals from each use in this
-                                                context to the next use in this
-                                                context */
     ucs_rcache_pred_history_t next;        /**< Intervals from each use in this
                                                 context to the region's next use
                                                 in any context. Only the site of
