@@ -16,12 +16,12 @@
  * long as it needs the keys */
 #define ASK_PART 8
 
-/* A process with about its equal share asks for what others will not use for so many times
- * as long as what it has given up itself: the times until a use are estimates */
+/* A process with about its equal share asks only for memory that stays idle for ASK_TIMES as
+ * long as the memory that it has given up itself: idle times are estimates */
 #define ASK_TIMES 2
 
-/* How long an ask counts, ns: who can give up something does so before. The process that has
- * asked may have ended, or need nothing any more, and gives what it is given to nobody */
+/* How long an ask counts, ns: longer than others take to answer. After that the process that
+ * has asked may have ended, or need no more */
 #define ASK_LASTS 100000000
 
 /*
@@ -51,29 +51,28 @@ static int satisfy(_Atomic(uint64_t) *wanted, uint64_t value)
     return (old > 0) && (value > 0);
 }
 
-/* @return where it says which keys of a device are missing, or room: see
- *         ucs_rcache_pred_node_lacks() */
+/* @return the wanted keys of a device, or, for the number UCS_RCACHE_PRED_NODE_DEVICES, the
+ *         wanted room */
 static pred_node_wanted_t *wanted_of(const ucs_rcache_pred_node_t *node, unsigned device)
 {
     return (device < UCS_RCACHE_PRED_NODE_DEVICES) ?
            &node->shm->devices[device].wanted : &node->shm->wanted;
 }
 
+/* Whether something is still missing that was asked for lately */
 static int is_wanted(const pred_node_wanted_t *wanted)
 {
-    return (ucs_relaxed_load(&wanted->bytes) > 0) ||
-           (ucs_relaxed_load(&wanted->regions) > 0);
+    return ((ucs_relaxed_load(&wanted->bytes) > 0) ||
+            (ucs_relaxed_load(&wanted->regions) > 0)) &&
+           (ucs_monotonic_ns() < ucs_relaxed_load(&wanted->time) + ASK_LASTS);
 }
 
-/* Note that room is missing. Where room is missing already, the more urgent need counts,
- * that is, the one for which memory shall give way that will be used sooner. @return 0 if
- * that is not this one */
+/* Note what is missing. If another ask counts already, the ask with the smaller idle time
+ * wins: it is for a sooner use. @return whether this ask has won, or is equal */
 static int note_wanted(pred_node_wanted_t *wanted, uint64_t bytes,
                        uint64_t regions, uint64_t idle)
 {
-    uint64_t now   = ucs_monotonic_ns();
-    int is_missing = is_wanted(wanted) &&
-                     (now < ucs_relaxed_load(&wanted->time) + ASK_LASTS);
+    int is_missing = is_wanted(wanted);
     uint64_t old   = ucs_relaxed_load(&wanted->idle);
 
     if (is_missing && (old < idle)) {
@@ -88,7 +87,7 @@ static int note_wanted(pred_node_wanted_t *wanted, uint64_t bytes,
         ucs_relaxed_store(&wanted->regions, regions);
     }
     ucs_relaxed_store(&wanted->idle, idle);
-    ucs_relaxed_store(&wanted->time, now);
+    ucs_relaxed_store(&wanted->time, ucs_monotonic_ns());
     return 1;
 }
 

@@ -75,8 +75,7 @@ int pred_bound_fits(const ucs_rcache_pred_t *pred,
  * as windows, may have all others, and each use would give up the region of the last one */
 #define LEAST_KEYS 16
 
-/* Whether the processes of the job may take one more key of the device */
-static int has_key(const ucs_rcache_pred_domain_t *domain)
+int pred_has_key(const ucs_rcache_pred_domain_t *domain)
 {
     return !pred_counts_keys(domain) || (domain->regions_now < LEAST_KEYS) ||
            ucs_rcache_pred_node_has_key(domain->limits.node, domain->limits.device);
@@ -91,7 +90,7 @@ int pred_limits_fit(const pred_reservation_t *room, int alone)
                        room->length) &&
             fits_below(domain->limits.max_regions,
                        alone ? 0 : domain->regions_now, 1) &&
-            (alone || has_key(domain)));
+            (alone || pred_has_key(domain)));
 }
 
 int pred_keys_are_scarce(const ucs_rcache_pred_domain_t *domain)
@@ -101,7 +100,7 @@ int pred_keys_are_scarce(const ucs_rcache_pred_domain_t *domain)
     return !fits_below(part_max_regions(pred, PRED_PART_WHOLE),
                        pred->stats.regions_now, 1) ||
            !fits_below(domain->limits.max_regions, domain->regions_now, 1) ||
-           !has_key(domain);
+           !pred_has_key(domain);
 }
 
 void pred_bound_give_node(ucs_rcache_pred_t *pred,

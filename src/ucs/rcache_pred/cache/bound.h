@@ -156,6 +156,10 @@ static inline int pred_may_lack_keys(const ucs_rcache_pred_domain_t *domain)
            ((ops->may_lack_keys == NULL) || ops->may_lack_keys(domain->arg));
 }
 
+/** @return whether the processes of the job may take one more key of the device. Under
+ *          lock. */
+int pred_has_key(const ucs_rcache_pred_domain_t *domain);
+
 /** @return whether no bound on the number of registrations has room for one more in a
  *          domain. Under lock. */
 int pred_keys_are_scarce(const ucs_rcache_pred_domain_t *domain);
@@ -211,6 +215,8 @@ typedef struct pred_cure {
     unsigned                 regions; /**< Regions given up so far */
     uint64_t                 idle;    /**< For how long nobody would have used the last
                                            one, ns */
+    int                      others;  /**< Whether others were asked for keys, and have
+                                           some */
 } pred_cure_t;
 
 /**
@@ -236,7 +242,7 @@ void pred_answer_node(ucs_rcache_pred_t *pred);
 /** How often to look whether other processes ask, ns, where they ask often. */
 #define PRED_ANSWER_INTERVAL 4000000
 
-/** @return when to call that function next, if no ask wakes the thread before. Under
+/** @return when to call @ref pred_answer_node next, if no ask wakes the thread before. Under
  *  helper_mutex. */
 ucs_rcache_pred_time_t
 pred_answer_due(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now);

@@ -391,7 +391,7 @@ int pred_cure(pred_cure_t *cure, ucs_rcache_pred_time_t deadline)
     cure->given   += bytes;
     cure->regions += (bytes > 0);
     if ((bytes == 0) && (deadline == 0)) {
-        pred_ask_keys(domain, 0);
+        cure->others = pred_ask_keys(domain, 0);
     }
     return bytes > 0;
 }
@@ -402,5 +402,5 @@ int ucs_rcache_pred_cure(ucs_rcache_pred_domain_t *domain, size_t length)
 
     while (pred_cure(&cure, 0)) {
     }
-    return pred_ask_keys(domain, 0) || (cure.regions > 0);
+    return cure.others || (cure.regions > 0);
 }

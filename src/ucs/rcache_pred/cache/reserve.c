@@ -161,7 +161,7 @@ static int heed_limits(ucs_rcache_pred_t *pred, const pred_reservation_t *room,
     int is_own                             = is_limited(domain);
     unsigned given                         = 0;
     uint64_t idle                          = 0;
-    int fits, wait;
+    int fits, lacks, wait;
 
     if (!is_own && ((domain == NULL) || !pred_counts_keys(domain))) {
         return 1;
@@ -171,7 +171,10 @@ static int heed_limits(ucs_rcache_pred_t *pred, const pred_reservation_t *room,
         return 0;
     }
 
-    fits = limits_fit(pred, room);
+    pred_lock(pred);
+    fits  = pred_limits_fit(room, 0);
+    lacks = !pred_has_key(domain);
+    pred_unlock(pred);
     if (fits) {
         return 1;
     }
@@ -181,7 +184,7 @@ static int heed_limits(ucs_rcache_pred_t *pred, const pred_reservation_t *room,
         fits = limits_fit(pred, room);
     }
 
-    if (pred_counts_keys(domain) && (deadline == 0)) {
+    if (lacks && (deadline == 0)) {
         ucs_rcache_pred_node_lacks_key(domain->limits.node, domain->limits.device,
                                        ucs_monotonic_ns());
         ucs_rcache_pred_node_ask_keys(domain->limits.node, domain->limits.device, idle);

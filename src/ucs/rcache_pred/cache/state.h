@@ -85,7 +85,7 @@ typedef struct pred_bound {
                                 have taken out of that reserve */
     unsigned foretold;     /**< Of PRED_FORETOLD_ALL regions that have given way, of how
                                 many the next use was predicted. The last ones count
-                                most, see reserve.c */
+                                most, see register.c */
 } pred_bound_t;
 
 

@@ -130,14 +130,17 @@ static void tell_followers(ucs_rcache_pred_t *pred,
                                                   site->history.last);
         if (!region->scheduled) {
             if (region->queued && !region->kept && (forecast->expiry > elem->time)) {
-                pred_dequeue(pred, region);
+                ucs_rcache_pred_timeq_remove(&pred->rounds.awaited, elem);
                 pred_enqueue_awaited(pred, region, now, forecast->expiry);
             }
             ucs_rcache_pred_link_leave(&forecast->followers);
         } else if (deadline != UCS_RCACHE_PRED_TIME_INF) {
+            /* Ready before the deadline by the time for one more item of each queue: what
+             * this use sets off besides comes at the same time */
             ucs_rcache_pred_timeq_remove(rq, elem);
-            ucs_rcache_pred_timeq_insert(rq, elem, ucs_max(deadline - elem->gap, now),
-                                         elem->gap);
+            ucs_rcache_pred_timeq_insert(
+                    rq, elem, ucs_max(deadline - ucs_min(elem->gap, deadline), now),
+                    elem->gap);
         }
     }
 }
