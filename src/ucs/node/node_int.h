@@ -69,7 +69,8 @@ BEGIN_C_DECLS
  * each release takes its size off the wanted room. Deregistering takes time, so
  * a helper takes the size off before it begins (an offer), and the other
  * helpers stop at once. If the process asks again before the offered memory was
- * released, more may be deregistered than is missing.
+ * released, more may be deregistered than is missing. Keys are asked for in the same way,
+ * but only offers are taken off the wanted keys; an ask counts for 100 ms (ask.c).
  */
 
 #define UCS_RCACHE_PRED_NODE_MAGIC   0x7072656472656721ull /* "predreg!" */
@@ -177,6 +178,8 @@ typedef struct ucs_rcache_pred_node_slot {
      *  and its reader: either the thread sees an ask, or the asking process sees that the
      *  thread sleeps */
     _Atomic(uint64_t) sleeps;
+    /** What the owner's thread waits for. Made by the owner before its thread starts; posted
+     *  by the owner, and by a process that has cleared sleeps */
     sem_t             wakeups;
     /** Processors to which the launcher has bound the owner, and to which its threads
      *  could be bound */
@@ -292,8 +295,9 @@ struct ucs_rcache_pred_node {
                                                   cpuset is not noticed */
     uint16_t                      cores[CPU_SETSIZE]; /**< See cpus.h */
     uint64_t                      joined;    /**< CLOCK_MONOTONIC, ns */
-    int                           has_thread; /**< Whether a thread waits for wakeups of
-                                                  the slot. Written before it starts */
+    int                           has_thread; /**< Whether a thread of this process waits
+                                                  for wakeups of the slot. Written once,
+                                                  before that thread starts */
 
     /** Index of the slot at which pred_node_reap() goes on. Any thread adds to the
      *  index; relaxed: going on anywhere is right */

@@ -274,7 +274,8 @@ typedef struct ucs_rcache_pred_stats {
                                   room, because a bound had no room or because
                                   the system refused a registration */
     uint64_t evictions_node; /**< Evictions because a bound of the node had no
-                                  room, for this process or for another one */
+                                  room, for this process or for another one, or
+                                  because another process asked for keys */
     uint64_t evictions_system; /**< Evictions because the system refused a
                                     registration */
     uint64_t reg_failures;   /**< Registrations that failed for good */

@@ -324,10 +324,10 @@ void pred_process_rq_head(ucs_rcache_pred_t *pred)
     region = pred_queue_region(ucs_rcache_pred_timeq_head(&pred->rounds.rq));
     pred_lock(pred);
     evicted     = region->extent.evicted;
-    /* Other extents have its memory registered, which serve the next use; or it was evicted
-     * to make room, and there is no budget to register it, for which nobody has paid in
-     * advance: the next use has to. A registration ahead that takes the program's own time
-     * needs no budget, since one by the use would take as much */
+    /* The registration is needless in two cases. Other extents have the memory registered,
+     * and serve the next use. Or the region was evicted, so that no registration ahead is
+     * paid for, and the budget has nothing left. Where the registration takes the program's
+     * time, the budget is not asked: a registration by the use would take as much */
     is_needless = pred_is_slice_taken(region) ||
                   (evicted && pred_spend_has_own_cpu(pred) &&
                    !ucs_rcache_pred_budget_may_spend(&pred->rounds.budget));

@@ -38,9 +38,8 @@
 #define POLL_SHARE       8       /* 1/8 of a period */
 #define POLL_MIN         250000  /* ns */
 #define POLL_MAX         1000000 /* ns */
-#define RELAXED_INTERVAL 4000000 /* ns. Also how often to look whether other
-                                    processes of the node ask for room, if this
-                                    one has idle regions */
+#define RELAXED_INTERVAL 4000000 /* ns. Also how often to look for unmapped memory
+                                    after memory was unmapped lately */
 
 /* How often to look whether memory was unmapped, while there is no budget for anything
  * else, ns: each QUIET_INTERVAL, or each RELAXED_INTERVAL if memory was unmapped in the

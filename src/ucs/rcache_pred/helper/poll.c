@@ -18,8 +18,8 @@
  * (helper.c). helper_mutex lets one of them do a round at a time.
  *
  * The helper thread exists in both modes, unless the parameter helper is HELPER_PROGRESS.
- * While the program does the work, the thread sleeps until it gets the work, or gets it
- * back.
+ * While the program does the work, the thread only looks whether memory is short, and
+ * answers other processes (stand_by()).
  */
 
 /* How many entries of each queue a round of the thread processes at most, since

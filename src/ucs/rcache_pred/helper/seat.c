@@ -94,8 +94,9 @@ static int seat_is_due(const ucs_rcache_pred_t *pred,
 }
 
 /* Whether the helper thread shares its processor with others, going by its late sleeps,
- * whatever the seat has said. The thread may do so while memory is short. Not asked without seats: the thread would lose the work
- * here, and nothing would give the work back */
+ * whatever the seat has said. While memory is short, the thread may share a processor. Not
+ * asked without seats: the thread would lose the work here, and nothing would give the work
+ * back */
 static int is_displaced(ucs_rcache_pred_t *pred)
 {
     return (atomic_load(&pred->handshake.mode) == UCS_RCACHE_PRED_MODE_THREAD) &&

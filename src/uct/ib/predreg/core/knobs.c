@@ -254,8 +254,8 @@ const uct_predreg_knob_t uct_predreg_knob_table[] = {
 
     {HIDDEN(&uct_predreg_knob_bool, "PIECES", "y", pieces,
      "Register a large buffer that a message is received into, and that was\n"
-     "not predicted, piece by piece while the message arrives. If n,\n"
-     "and under policies other than predict, only what does not fit the bounds is."),
+     "not predicted, piece by piece while the message arrives. If n, and in\n"
+     "a recording on demand, only what does not fit the bounds is."),
      .names = bool_names, .is_replayed = 1},
 
     {HIDDEN(&uct_predreg_knob_percent, "EAGER_FRACTION", "25", eager_fraction,
