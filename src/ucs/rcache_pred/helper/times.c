@@ -40,14 +40,16 @@
 #define LATE_TIME 1000000
 
 
-/* Whether the process has to keep a bound, or one of the node or of the system is full. Then
- * what it gives up costs more than the budget counts: there may be no room when the region
- * is needed again */
-static int is_bounded(const ucs_rcache_pred_t *pred)
+/* Whether OWN_MARGIN counts: the program does the work, and there is no budget; or the
+ * process has to keep a bound, or one of the node or of the system is full. Then what it
+ * gives up costs more than the budget counts: there may be no room when the region is
+ * needed again */
+static int has_own_margin(const ucs_rcache_pred_t *pred)
 {
-    return (pred->bound.max_bytes != UINT64_MAX) ||
-           (pred->params.max_regions != UINT64_MAX) ||
-           (pred->rounds.last < pred->rounds.full);
+    return (atomic_load(&pred->handshake.mode) == UCS_RCACHE_PRED_MODE_PROGRESS) &&
+           (isinf(pred->params.budget) || (pred->bound.max_bytes != UINT64_MAX) ||
+            (pred->params.max_regions != UINT64_MAX) ||
+            (pred->rounds.last < pred->rounds.full));
 }
 
 void pred_range_times(ucs_rcache_pred_t *pred,
@@ -56,15 +58,13 @@ void pred_range_times(ucs_rcache_pred_t *pred,
                       ucs_rcache_pred_times_t *times)
 {
     size_t pages = pred_pages(pred, range);
-    int mode     = atomic_load(&pred->handshake.mode);
 
     *times        = pred->rounds.times;
     times->reg    = ucs_rcache_pred_cost_estimate(&domain->reg_cost, pages);
     times->reg   += pred->shortage.page_time * pages;
     times->dereg  = ucs_rcache_pred_cost_estimate(&domain->dereg_cost, pages);
     times->margin = (times->reg + times->dereg) *
-                    (((mode == UCS_RCACHE_PRED_MODE_PROGRESS) &&
-                      (isinf(pred->params.budget) || is_bounded(pred))) ? OWN_MARGIN : 1);
+                    (has_own_margin(pred) ? OWN_MARGIN : 1);
 }
 
 void pred_region_times(ucs_rcache_pred_t *pred,

@@ -155,8 +155,7 @@ static void try_one(const ucs_rcache_pred_predictor_t *predictor,
             is_tried(companions, site->signature)) {
             continue;
         }
-        *companion           = (companion_t){.site = site};
-        companion->signature = site->signature;
+        *companion = (companion_t){.site = site, .signature = site->signature};
         if (left-- == 0) {
             return;
         }
@@ -184,14 +183,13 @@ void ucs_rcache_pred_companion_learn(ucs_rcache_pred_predictor_t *predictor,
                                      ucs_rcache_pred_time_t begin,
                                      const ucs_rcache_pred_times_t *times)
 {
-    ucs_rcache_pred_companions_t *companions = NULL;
-    ucs_rcache_pred_site_t *site             = last_site(predictor, forecast);
-    int follows                              = (forecast->followers.next != NULL);
+    ucs_rcache_pred_site_t *site = last_site(predictor, forecast);
+    int follows                  = (forecast->followers.next != NULL);
+    ucs_rcache_pred_companions_t *companions;
     unsigned i;
 
-    if ((site != NULL) && (begin > forecast->history.last)) {
-        companions = get_companions(&predictor->sites, site);
-    }
+    companions = ((site != NULL) && (begin > forecast->history.last)) ?
+                 get_companions(&predictor->sites, site) : NULL;
     for (i = 0; (companions != NULL) && (i < UCS_RCACHE_PRED_COMPANIONS); ++i) {
         if (follows && (i != forecast->companion) &&
             (predictor->num_heard % OTHERS != 0)) {
