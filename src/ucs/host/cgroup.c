@@ -33,7 +33,7 @@ typedef struct {
                                NULL */
     const char *swap[2];    /* Files of what a group has in swap, and of the
                                limit on that; version 1 counts memory in both */
-    const char *used;       /* File that has the used memory of a group */
+    const char *used;       /* File of the memory that a group uses */
     const char *unified;    /* Where the groups of version 2 are beside these */
     const char *quota[3];   /* Files of the quota, up to a NULL:
                                one file with time and period, us, or a file
@@ -305,14 +305,15 @@ void ucs_rcache_pred_cgroup_find(const char *root, const char *name,
     }
 }
 
-/* Fill in the group of a walk, which has a limit on memory */
+/* Describe the present group of a walk, which limits memory */
 static void set_memory(const walk_t *walk, ucs_rcache_pred_cgroup_memory_t *memory)
 {
     const version_t *version = walk->version;
     const char *waiting      = walk->group;
     char other[PATH_MAX];
 
-    /* The group of version 2 in which this process is, unless that is this group, or below */
+    /* Only version 2 tells waits: where the process's group of version 2 is not within the
+     * path of this group, take the waits of the former */
     if ((version->controller != NULL) && find_group(walk->root, NULL, other) &&
         !is_within(other, walk->group)) {
         waiting = other;

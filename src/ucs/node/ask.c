@@ -59,7 +59,7 @@ static pred_node_wanted_t *wanted_of(const ucs_rcache_pred_node_t *node, unsigne
            &node->shm->devices[device].wanted : &node->shm->wanted;
 }
 
-/* Whether something is still missing that was asked for lately */
+/* Whether a process has asked lately, and some of what it lacks is still missing */
 static int is_wanted(const pred_node_wanted_t *wanted)
 {
     return ((ucs_relaxed_load(&wanted->bytes) > 0) ||

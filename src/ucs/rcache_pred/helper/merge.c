@@ -91,7 +91,7 @@ static uint64_t find_overlap(const ucs_rcache_pred_t *pred,
         }
 
         if (other->range.start < overlap->range.start) {
-            /* There may be others that overlap or touch this one: begin anew there */
+            /* More extents may overlap or touch this one: search again from its start */
             *overlap = (overlap_t){
                 .range = ucs_rcache_pred_range_hull(&overlap->range, &other->range)
             };

@@ -63,7 +63,8 @@ uint64_t ucs_rcache_pred_signature_with(uint64_t signature, uint64_t number)
  * are replaced */
 #define SITES_EACH 3
 
-/* How many sites are allocated at a time. calloc need not touch pages that are never used */
+/* How many sites are allocated at a time, by calloc, so that the kernel gives no memory to
+ * pages whose sites are never used */
 #define CHUNK_SITES 4096
 
 struct ucs_rcache_pred_site_chunk {

@@ -27,7 +27,10 @@
  * count for longer: where intervals grow and then start small again, the trend is right
  * most of the time, but wrong at each start */
 #define SHORTEST_FADES 8
-#define SPREAD_FADES   32
+
+/* The spread is an average: of so many recent intervals once there are as many. One interval
+ * that is far off counts for that long */
+#define SPREAD_FADES 32
 #define TREND_FADES    16
 
 /* The trend is believed if memory would be registered for less time by the trend than by

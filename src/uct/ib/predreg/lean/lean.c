@@ -46,7 +46,8 @@
  * core starts */
 static uct_predreg_core_t *core_of_hook;
 
-/* What became of the settings, as text. Under the lock of the core */
+/* The settings that this add-on has made, and those that it has left alone, as text. Under
+ * the lock of the core */
 static char told[512];
 
 

@@ -282,7 +282,8 @@ static void count_key(const uct_predreg_domain_t *domain)
     }
 }
 
-/* Leave the domain. @return the status of the registration, which counts if it is there */
+/* Leave a domain after an attempt to register past the cache, and count the key if there is
+ * one now. @return the status of the attempt */
 static ucs_status_t
 pass_end(uct_predreg_domain_t *domain, int is_quiet, ucs_status_t status)
 {
