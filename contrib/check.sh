@@ -363,6 +363,7 @@ run_part()
     package)   check_package ;;
     input)     check "bad input" "$top/test/input.sh" "$build"
                check "knobs as documented" "$top/test/knobs.sh" "$build"
+               check "errors explained" "$top/test/explain.sh" "$build"
                check "tables of results" "$top/test/results.sh" "$build" ;;
     replay)    check "replay" "$top/test/replay.sh" "$build" ;;
     golden)    check "golden set" "$top/test/golden.sh" "$build" ;;

@@ -34,7 +34,8 @@ static const struct {
     {"info", predreg_info,
      "say what prediction would do here, and what is in the way"},
     {"calibrate", predreg_calibrate,
-     "say from how many sends on registering a small buffer pays"}
+     "say from how many sends on registering a small buffer pays"},
+    {"explain", predreg_explain, "say what a job's error means, and what to do"}
 };
 
 

@@ -59,7 +59,7 @@ TEST_F(test_main, no_command) {
 TEST_F(test_main, unknown_command) {
     EXPECT_EQ(2, run({"replai"}));
     EXPECT_EQ("ucx_predreg: unknown command 'replai'; accepted: run, record, "
-              "dump, stat, replay, report, info, calibrate, --help, "
+              "dump, stat, replay, report, info, calibrate, explain, --help, "
               "--version\n", m_errors);
 }
 
