@@ -117,7 +117,8 @@ const uct_predreg_knob_t uct_predreg_knob_table[] = {
      "registered at any time. Memory that UCX registers for itself does not\n"
      "count. All of it is used, as far as BUDGET keeps memory registered; for\n"
      "room, what is expected to be used last gives way. What does not fit goes\n"
-     "other ways: in pieces, or by copying."),
+     "other ways: in pieces, or by copying; but MPI windows and other memory that\n"
+     "is mapped for peers have to fit, unless WINDOWS is firehose."),
      .min = UCS_RCACHE_PRED_MIN_BYTES, .max = ULONG_MAX, .is_bytes = 1, .is_replayed = 1},
 
     {ROW(&uct_predreg_knob_number, "MAX_REGIONS", "inf", max_regions,
