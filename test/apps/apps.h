@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 /* Wrong bytes are reported one by one up to here, then only counted. */
@@ -40,6 +41,25 @@ app_fatal(const char *fmt, ...)
     fputc('\n', stderr);
     /* mpirun ends the other ranks when one ends without MPI_Finalize */
     exit(2);
+}
+
+/* Map memory of its own, filled with zeros. With is_huge it begins at a huge page of 2 MiB,
+ * and the kernel is asked for such pages. */
+static inline void *app_map(const char *program, size_t size, int is_huge)
+{
+    size_t more   = is_huge ? (2ul << 20) : 0;
+    uint8_t *base = mmap(NULL, size + more, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (base == MAP_FAILED) {
+        app_fatal("%s: could not map %zu bytes: %s", program, size, strerror(errno));
+    }
+
+    if (is_huge) {
+        base += -(uintptr_t)base % more;
+        (void)madvise(base, size, MADV_HUGEPAGE);
+    }
+    return base;
 }
 
 /* splitmix64 */

@@ -13,7 +13,6 @@
 #include "options.h"
 
 #include <mpi.h>
-#include <sys/mman.h>
 
 #define FIG1_NUM_BUFFERS 3
 #define FIG1_WARMUP      4
@@ -23,6 +22,7 @@ typedef struct {
     size_t   size;
     int      iters;
     int      compute_ms;
+    int      huge;
     uint64_t work_per_ms; /* 0: to be found out */
     int      no_reuse;
     int      verify;
@@ -46,6 +46,7 @@ static void fig1_usage(void)
            "  --compute MS     computation before each communication (60)\n"
            "  --work-per-ms N  work that takes a millisecond (found out, and\n"
            "                   printed by --json)\n"
+           "  --huge N         of each N buffers one is in huge pages (0: none)\n"
            "  --no-reuse       a new buffer for each communication\n"
            "  --verify         check every byte received\n"
            "  --json           print one line of JSON\n");
@@ -57,6 +58,7 @@ static void fig1_parse(int argc, char **argv, fig1_opts_t *opts)
         {"size", .size = &opts->size},
         {"iters", .count = &opts->iters},
         {"compute", .count = &opts->compute_ms},
+        {"huge", .count = &opts->huge},
         {"work-per-ms", .number = &opts->work_per_ms},
         {"no-reuse", .flag = &opts->no_reuse},
         {"verify", .flag = &opts->verify},
@@ -69,18 +71,6 @@ static void fig1_parse(int argc, char **argv, fig1_opts_t *opts)
         app_fatal("fig1: --size is %zu: accepted are 1 to %d", opts->size,
                   INT32_MAX);
     }
-}
-
-static void *fig1_alloc(size_t size)
-{
-    void *ptr = mmap(NULL, size, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-    if (ptr == MAP_FAILED) {
-        app_fatal("fig1: could not map %zu bytes: %s", size, strerror(errno));
-    }
-
-    return ptr;
 }
 
 static uint64_t fig1_key(int iter, int index)
@@ -120,7 +110,8 @@ static void fig1_wire_up(int peer)
 static void *fig1_buffer(const fig1_opts_t *opts, void **buffers, int slot)
 {
     if (buffers[slot] == NULL) {
-        buffers[slot] = fig1_alloc(opts->size);
+        buffers[slot] = app_map("fig1", opts->size,
+                                (opts->huge > 0) && ((slot % opts->huge) == 0));
     }
 
     return buffers[slot];

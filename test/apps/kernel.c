@@ -8,7 +8,6 @@
 #include "options.h"
 
 #include <limits.h>
-#include <sys/mman.h>
 
 
 /* The kernel that is told about by --help */
@@ -25,6 +24,7 @@ static void kernel_usage(void)
            "  --strong         --size is of all ranks together\n"
            "  --iters N        iterations (%d)\n"
            "  --compute MS     computation in an iteration (%d)\n"
+           "  --huge N         of each N buffers one is in huge pages (0: none)\n"
            "  --work-per-ms N  work that takes a millisecond (found out, and\n"
            "                   printed by --json)\n",
            k->name, k->what, k->size_help, k->size, k->iters, k->compute_ms);
@@ -55,6 +55,7 @@ static void kernel_parse(kernel_t *k, int argc, char **argv)
         {"strong", .flag = &k->strong},
         {"iters", .count = &k->iters},
         {"compute", .count = &k->compute_ms},
+        {"huge", .count = &k->huge},
         {"work-per-ms", .number = &k->work_per_ms},
         {"json", .flag = &k->json},
         {k->option, .function = k->set_option},
@@ -93,14 +94,9 @@ void kernel_begin(kernel_t *k, int argc, char **argv)
 
 void *kernel_alloc(const kernel_t *k, size_t size)
 {
-    void *ptr = mmap(NULL, size, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    static int num; /* How many buffers there are */
 
-    if (ptr == MAP_FAILED) {
-        kernel_fatal(k, "could not map %zu bytes: %s", size, strerror(errno));
-    }
-
-    return ptr;
+    return app_map(k->name, size, (k->huge > 0) && ((num++ % k->huge) == 0));
 }
 
 void kernel_start(kernel_t *k)

@@ -32,6 +32,7 @@ typedef struct kernel {
     int        rank;
     int        ranks;
     int        strong;       /* size was of all ranks together */
+    int        huge;         /* one of so many buffers is in huge pages */
     int        json;
     uint64_t   work_per_ms;
 
