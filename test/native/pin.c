@@ -10,6 +10,7 @@
 
 #include "pin.h"
 #include "account.h"
+#include "pieces.h"
 #include "../bench/uring_reg.h"
 
 #include <ucs/debug/log_def.h>
@@ -35,6 +36,7 @@ struct pin {
     unsigned num_parts;
     void     *start;
     size_t   num_pages;
+    size_t   num_pieces; /* As the adapter was told the pages */
     void     *parts[];   /* Registrations of io_uring, which are of limited
                             size each */
 };
@@ -42,7 +44,7 @@ struct pin {
 /* The time that an adapter takes, seconds */
 typedef struct cost {
     double call;
-    double page;
+    double piece;
 } cost_t;
 
 /* Calls that shall fail, by their number from 1 */
@@ -217,6 +219,7 @@ static void rings_start(void)
         fprintf(stderr, "native rig: memory cannot be pinned here\n");
         _exit(77);
     }
+    pieces_start();
     account_begin();
     if (own > 0) {
         pin_own(own);
@@ -246,15 +249,14 @@ static double now(void)
     return ts.tv_sec + ts.tv_nsec * 1e-9;
 }
 
-/* Keep this thread busy, as the system does that waits for an adapter.
+/* Keep this thread busy from a time on, as the system does that waits for an adapter.
  * @return for how many seconds. */
-static double adapter_take(const cost_t *cost, size_t num_pages)
+static double adapter_take(const cost_t *cost, double begin, size_t num_pieces)
 {
-    double seconds = cost->call + cost->page * num_pages;
-    double end;
+    double seconds = cost->call + cost->piece * num_pieces;
 
     if (seconds > 0) {
-        for (end = now() + seconds; now() < end;) {
+        while (now() < begin + seconds) {
         }
     }
     return seconds;
@@ -354,6 +356,7 @@ static ucs_status_t pin_pages(void *address, size_t length, pin_t **pin_p)
                        ~(PAGE_SIZE - 1);
     size_t max_parts = (end - start) / pins.part_bytes + 1;
     ucs_status_t status;
+    double begin;
     pin_t *pin;
     int error;
 
@@ -389,8 +392,10 @@ static ucs_status_t pin_pages(void *address, size_t length, pin_t **pin_p)
         goto err_give_key;
     }
 
+    begin           = now();
+    pin->num_pieces = pieces_count(start, end);
     account_pinned(pin->num_pages * PAGE_SIZE,
-                   adapter_take(&pins.reg, pin->num_pages));
+                   adapter_take(&pins.reg, begin, pin->num_pieces));
     *pin_p = pin;
     return UCS_OK;
 
@@ -433,7 +438,7 @@ ucs_status_t pin_release(pin_t *pin)
     unprotect(pin->start, pin->num_pages * PAGE_SIZE);
     (void)keys_add(1);
     account_released(pin->num_pages * PAGE_SIZE,
-                     adapter_take(&pins.dereg, pin->num_pages));
+                     adapter_take(&pins.dereg, now(), pin->num_pieces));
     free(pin);
     return UCS_OK;
 }
