@@ -68,7 +68,7 @@ static uint64_t count_faults(ucs_rcache_pred_t *pred, int is_short)
 static int note_read_back(pred_shortage_t *shortage, const ucs_rcache_pred_cost_t *cost,
                           size_t pages, ucs_rcache_pred_time_t time, uint64_t faults)
 {
-    ucs_rcache_pred_time_t usual = ucs_rcache_pred_cost_estimate(cost, pages);
+    ucs_rcache_pred_time_t usual = ucs_rcache_pred_cost_estimate(cost, 0, pages);
     int has_waited               = (faults > 0) || (time > SLOW_TIMES * usual);
 
     if (has_waited) {
@@ -79,25 +79,36 @@ static int note_read_back(pred_shortage_t *shortage, const ucs_rcache_pred_cost_
     return has_waited;
 }
 
-/* Add the time of an operation to the estimate of its cost, unless it has waited for
+/* Add the time of an operation to the estimates of its cost. Under lock. */
+static void learn_cost(const pred_handle_t *handle, int is_reg,
+                       ucs_rcache_pred_time_t time)
+{
+    ucs_rcache_pred_domain_t *domain = handle->domain;
+    ucs_rcache_pred_region_t *region = handle->region;
+    float *own                       = NULL;
+
+    if ((region != NULL) && (region->generation == handle->id)) {
+        own = is_reg ? &region->own_reg : &region->own_dereg;
+    }
+    ucs_rcache_pred_cost_update(is_reg ? &domain->reg_cost : &domain->dereg_cost, own,
+                                pred_pages(domain->pred, &handle->range), time);
+}
+
+/* Add the time of an operation to the estimates of its cost, unless it has waited for
  * memory, and emit its event. Under lock. */
 static void account(const pred_handle_t *handle,
                     ucs_rcache_pred_event_type_t type, ucs_rcache_pred_by_t by,
                     ucs_rcache_pred_time_t begin, ucs_rcache_pred_time_t end,
                     int has_waited, ucs_status_t status)
 {
-    ucs_rcache_pred_domain_t *domain = handle->domain;
-
     if ((status == UCS_OK) && !has_waited) {
-        ucs_rcache_pred_cost_update((type == UCS_RCACHE_PRED_EVENT_REG) ?
-                                    &domain->reg_cost : &domain->dereg_cost,
-                                    pred_pages(domain->pred, &handle->range),
-                                    pred_elapsed(begin, end));
+        learn_cost(handle, type == UCS_RCACHE_PRED_EVENT_REG,
+                   pred_elapsed(begin, end));
     }
 
     /* UCS_ERR_UNSUPPORTED means that the cache does not manage this memory.
      * Such an attempt is no event */
-    if (pred_has_sink(domain->pred) && (status != UCS_ERR_UNSUPPORTED)) {
+    if (pred_has_sink(handle->domain->pred) && (status != UCS_ERR_UNSUPPORTED)) {
         pred_emit_registration(type, by, handle, begin, end, status);
     }
 }

@@ -389,6 +389,9 @@ typedef struct pred_handle {
     ucs_rcache_pred_range_t  range;
     uint64_t                 id;       /**< Generation of the region; 0: the
                                             memory is a piece */
+    struct ucs_rcache_pred_region *region; /**< Whose memory it is, while the
+                                            region has this generation; NULL: the
+                                            memory is a piece */
     int                      held;     /**< Not 0: the memory takes room of the
                                             reserve that the node holds for this
                                             process */
@@ -549,12 +552,13 @@ static inline int pred_is_unfit(ucs_status_t status)
 /** @return the range and the domain in which to register an extent, without a memh
  *          yet. They do not change while a REGISTERING extent is being registered. */
 static inline pred_handle_t
-pred_extent_handle(const ucs_rcache_pred_extent_t *extent)
+pred_extent_handle(ucs_rcache_pred_extent_t *extent)
 {
     return (pred_handle_t){
         .domain = extent->domain,
         .range  = extent->range,
-        .id     = ucs_rcache_pred_region_of(extent)->generation
+        .id     = ucs_rcache_pred_region_of(extent)->generation,
+        .region = ucs_rcache_pred_region_of(extent)
     };
 }
 

@@ -11,7 +11,6 @@
 #include <ucs/rcache_pred/cache/bound.h>
 #include <ucs/rcache_pred/cache/event.h>
 #include <ucs/rcache_pred/predict/companion.h>
-#include <ucs/rcache_pred/table/known.h>
 #include <ucs/rcache_pred/cache/slices.h>
 #include <ucs/rcache_pred/table/victim.h>
 
@@ -146,9 +145,7 @@ needed_next(const ucs_rcache_pred_t *pred,
 static void look_ahead(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
                        outlook_t *next)
 {
-    ucs_rcache_pred_range_t expected = ucs_rcache_pred_region_expected(region);
-
-    pred_range_times(pred, region->extent.domain, &expected, &next->times);
+    pred_region_times(pred, region, &next->times);
     next->deadline   = ucs_rcache_pred_forecast_deadline(&pred->predictor,
                                                          &region->forecast,
                                                          next->now,

@@ -133,11 +133,10 @@ int pred_collect_garbage(ucs_rcache_pred_t *pred);
  * costs.
  */
 
-/** Get the times that the helper's work takes for one registration of a range,
- *  as they were fitted and measured. Under the lock, since any thread that
- *  registers changes the fit. */
-void pred_range_times(ucs_rcache_pred_t *pred,
-                      const ucs_rcache_pred_domain_t *domain,
+/** Get the times that the helper's work takes for one registration of a range, as they were
+ *  fitted and measured: of memory of a region, or of memory beside it that is alike. Under
+ *  the lock, since any thread that registers changes the fit and the region's own cost. */
+void pred_range_times(ucs_rcache_pred_t *pred, const ucs_rcache_pred_region_t *region,
                       const ucs_rcache_pred_range_t *range,
                       ucs_rcache_pred_times_t *times);
 

@@ -175,7 +175,7 @@ static void slices_add(ucs_rcache_pred_t *pred, slices_t *slices,
     ucs_rcache_pred_times_t times;
 
     pred_lock(pred);
-    pred_range_times(pred, region->extent.domain, &one, &times);
+    pred_range_times(pred, region, &one, &times);
     deadline = ucs_rcache_pred_region_deadline(region);
     pred_unlock(pred);
 
@@ -228,7 +228,7 @@ static int is_gain(ucs_rcache_pred_t *pred, const slices_t *slices,
     double worth;
 
     pred_lock(pred);
-    pred_range_times(pred, slices->leader->extent.domain, &slices->range, &times);
+    pred_range_times(pred, slices->leader, &slices->range, &times);
     takes_much = pred_ranges_never_fit(pred, &slices->range, BOUND_SHARE);
     pred_unlock(pred);
 
@@ -449,7 +449,7 @@ int pred_join_slices(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
     }
 
     pred_lock(pred);
-    pred_range_times(pred, region->extent.domain, &slices.range, &times);
+    pred_range_times(pred, region, &slices.range, &times);
     burst = slices_join(pred, &slices, &times, now);
     pred_unlock(pred);
     if (burst == NULL) {

@@ -118,7 +118,7 @@ merge_time(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
 {
     ucs_rcache_pred_times_t together, each;
 
-    pred_range_times(pred, region->extent.domain, &overlap->range, &together);
+    pred_range_times(pred, region, &overlap->range, &together);
     pred_region_times(pred, region, &each);
     return together.reg + ((overlap->count + 1) * each.dereg);
 }
@@ -204,7 +204,7 @@ void pred_merge_given_up(ucs_rcache_pred_t *pred,
         return;
     }
 
-    pred_range_times(pred, extent->domain, &extent->joined, &times);
+    pred_range_times(pred, ucs_rcache_pred_region_of(extent), &extent->joined, &times);
     extent->merged_until = now + pred_spend_least_idle(
             pred, pred_page_bytes(pred, &extent->joined), &times);
 }

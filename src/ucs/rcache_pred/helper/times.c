@@ -52,17 +52,19 @@ static int has_own_margin(const ucs_rcache_pred_t *pred)
             (pred->rounds.last < pred->rounds.full));
 }
 
-void pred_range_times(ucs_rcache_pred_t *pred,
-                      const ucs_rcache_pred_domain_t *domain,
+void pred_range_times(ucs_rcache_pred_t *pred, const ucs_rcache_pred_region_t *region,
                       const ucs_rcache_pred_range_t *range,
                       ucs_rcache_pred_times_t *times)
 {
-    size_t pages = pred_pages(pred, range);
+    const ucs_rcache_pred_domain_t *domain = region->extent.domain;
+    size_t pages                           = pred_pages(pred, range);
 
     *times        = pred->rounds.times;
-    times->reg    = ucs_rcache_pred_cost_estimate(&domain->reg_cost, pages);
+    times->reg    = ucs_rcache_pred_cost_estimate(&domain->reg_cost, region->own_reg,
+                                                  pages);
     times->reg   += pred->shortage.page_time * pages;
-    times->dereg  = ucs_rcache_pred_cost_estimate(&domain->dereg_cost, pages);
+    times->dereg  = ucs_rcache_pred_cost_estimate(&domain->dereg_cost, region->own_dereg,
+                                                  pages);
     times->margin = (times->reg + times->dereg) *
                     (has_own_margin(pred) ? OWN_MARGIN : 1);
 }
@@ -73,7 +75,7 @@ void pred_region_times(ucs_rcache_pred_t *pred,
 {
     ucs_rcache_pred_range_t expected = ucs_rcache_pred_region_expected(region);
 
-    pred_range_times(pred, region->extent.domain, &expected, times);
+    pred_range_times(pred, region, &expected, times);
 }
 
 void pred_step_begin(ucs_rcache_pred_t *pred)

@@ -16,6 +16,17 @@
  * as another page size or fragmented memory, within a phase of a program */
 #define COST_FADE 0.97
 
+/* A measurement counts for the region's own cost as this many times that cost at most, since
+ * a thread that loses its processor in an operation measures any time. It counts for the
+ * line, unless it is the region's first one, as so many times what the line says at most, and
+ * as the inverse at least. So a few slow regions, or a few large ones in huge pages, hardly
+ * bend the line, and a change of all regions moves it */
+#define COST_MOST 2.
+
+/* Where a region's own cost differs from the line by this part at most, the line is the
+ * estimate: more measurements are behind it */
+#define OWN_LEAST (1 / 3.)
+
 
 void ucs_rcache_pred_cost_init(ucs_rcache_pred_cost_t *cost, double a, double b)
 {
@@ -27,18 +38,28 @@ void ucs_rcache_pred_cost_init(ucs_rcache_pred_cost_t *cost, double a, double b)
     ucs_line_add(&cost->line, 256, a * 256 + b);
 }
 
-void ucs_rcache_pred_cost_update(ucs_rcache_pred_cost_t *cost, size_t pages,
+void ucs_rcache_pred_cost_update(ucs_rcache_pred_cost_t *cost, float *own, size_t pages,
                                  ucs_rcache_pred_time_t time)
 {
+    double usual = ucs_rcache_pred_cost_estimate(cost, 0, pages);
+
     ucs_line_fade(&cost->line, COST_FADE);
-    ucs_line_add(&cost->line, pages, time);
+    ucs_line_add(&cost->line, pages, ((own == NULL) || (*own == 0)) ? time :
+                 ucs_min(ucs_max(time, usual / COST_MOST), usual * COST_MOST));
     (void)ucs_line_fit(&cost->line, &cost->a, &cost->b);
+    if (own != NULL) {
+        /* The line has just learned of the region's first measurement. The next ones tell
+         * whether that was enough */
+        usual = 1 + ucs_rcache_pred_cost_estimate(cost, 0, pages);
+        *own += (*own == 0) ? 1e-9 :
+                (ucs_min(time / usual, COST_MOST * (1 + *own)) - 1 - *own) / 2;
+    }
 }
 
 ucs_rcache_pred_time_t
-ucs_rcache_pred_cost_estimate(const ucs_rcache_pred_cost_t *cost, size_t pages)
+ucs_rcache_pred_cost_estimate(const ucs_rcache_pred_cost_t *cost, float own, size_t pages)
 {
-    return cost->a * pages + cost->b;
+    return (cost->a * pages + cost->b) * ((fabsf(own) > OWN_LEAST) ? (1 + own) : 1);
 }
 
 
@@ -51,8 +72,7 @@ ucs_rcache_pred_cost_estimate(const ucs_rcache_pred_cost_t *cost, size_t pages)
 static ucs_rcache_pred_time_t
 times_total(const ucs_rcache_pred_times_t *times)
 {
-    return times->dereg + times->dq_item + times->reg + times->rq_item +
-           times->wakeup + times->share;
+    return ucs_rcache_pred_spacing(times) + times->wakeup + times->share;
 }
 
 int ucs_rcache_pred_may_deregister(const ucs_rcache_pred_times_t *times,
@@ -73,11 +93,8 @@ ucs_rcache_pred_due_time(const ucs_rcache_pred_times_t *times,
 ucs_rcache_pred_time_t
 ucs_rcache_pred_share(const ucs_rcache_pred_seat_t *seat)
 {
-    if ((seat->sharers <= 1) && (seat->idle > 0)) {
-        return 0;
-    }
-
-    return seat->sharers * seat->slice;
+    return ((seat->sharers <= 1) && (seat->idle > 0)) ? 0 :
+           (seat->sharers * seat->slice);
 }
 
 static ucs_rcache_pred_mode_t
@@ -128,14 +145,9 @@ size_t ucs_rcache_pred_piece_pages(const ucs_rcache_pred_cost_t *reg,
                                    const ucs_rcache_pred_cost_t *dereg,
                                    size_t pages)
 {
-    double piece;
+    /* If larger registrations cost no more than small ones: one piece */
+    double piece = (reg->a <= 0) ? pages : sqrt(pages * (reg->b + dereg->b) / reg->a);
 
-    if (reg->a <= 0) {
-        return pages; /* Larger registrations cost no more than small ones: one
-                         piece */
-    }
-
-    piece = sqrt(pages * (reg->b + dereg->b) / reg->a);
     return (piece >= pages) ? pages : ucs_max((size_t)piece, (size_t)1);
 }
 
@@ -174,9 +186,5 @@ void ucs_rcache_pred_shortage_update(ucs_rcache_pred_shortage_t *shortage, doubl
     follow           = 1 - exp(-elapsed / FOLLOW_TIME);
     shortage->part  += (lost - shortage->part) * follow;
     shortage->waits += (waits - shortage->waits) * follow;
-    if (shortage->waits >= SHORT_BEGIN) {
-        shortage->is_short = 1;
-    } else if (shortage->waits < SHORT_END) {
-        shortage->is_short = 0;
-    }
+    shortage->is_short = shortage->waits >= (shortage->is_short ? SHORT_END : SHORT_BEGIN);
 }

@@ -51,14 +51,21 @@ typedef struct ucs_rcache_pred_cost {
 void
 ucs_rcache_pred_cost_init(ucs_rcache_pred_cost_t *cost, double a, double b);
 
-/** Add one measurement: an operation on so many pages has taken this time. */
-void ucs_rcache_pred_cost_update(ucs_rcache_pred_cost_t *cost, size_t pages,
+/**
+ * Add one measurement: an operation on so many pages has taken this time.
+ *
+ * @param [inout] own  The own cost of the region that has the memory: by which part the
+ *                     region's operations take longer than the line says, from -1 on; 0
+ *                     before the first measurement. Memory in huge pages takes down to a
+ *                     twentieth of the time. NULL: the memory is a piece.
+ */
+void ucs_rcache_pred_cost_update(ucs_rcache_pred_cost_t *cost, float *own, size_t pages,
                                  ucs_rcache_pred_time_t time);
 
-/** @return the time that an operation on so many pages is expected to take,
- *  ns. */
+/** @return the time that an operation on so many pages is expected to take, ns.
+ *  @param [in] own  The own cost of the region that has the pages; 0: as the line says. */
 ucs_rcache_pred_time_t
-ucs_rcache_pred_cost_estimate(const ucs_rcache_pred_cost_t *cost, size_t pages);
+ucs_rcache_pred_cost_estimate(const ucs_rcache_pred_cost_t *cost, float own, size_t pages);
 
 
 /** @return the number of pages that [address, address + length) touches. The

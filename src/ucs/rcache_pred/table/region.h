@@ -118,6 +118,13 @@ typedef struct ucs_rcache_pred_region {
                                                      table->newcomers */
     uint8_t                        foretold;    /**< Not 0: the interval is a
                                                      prediction, and no guess */
+    float                          own_reg;     /**< Own cost of its registrations,
+                                                     see
+                                                     ucs_rcache_pred_cost_update().
+                                                     The thread that has registered
+                                                     writes it */
+    float                          own_dereg;   /**< Likewise, of its
+                                                     deregistrations */
 
     /* Only the helper uses these */
     uint8_t                        last_recent; /**< Index of the newest record in

@@ -129,8 +129,33 @@ TEST_F(test_learning, costs_are_learnt)
         use(buffer(which), (1 + which % 7) * 20 * PAGE, MSEC);
         run(10 * MSEC);
     }
-    EXPECT_NEAR(400 * 64 + 70000, ucs_rcache_pred_cost_estimate(&domain()->reg_cost,
+    EXPECT_NEAR(400 * 64 + 70000, ucs_rcache_pred_cost_estimate(&domain()->reg_cost, 0,
                                                                 64), 2000);
+}
+
+TEST_F(test_learning, costs_of_a_region_are_its_own)
+{
+    /* To register one of two buffers takes most of its period, 30 us the other one */
+    m_world.on_reg = [this](const fake_world::registration &r) {
+        if (r.address == (uintptr_t)buffer(1)) {
+            m_world.advance(4 * MSEC);
+        }
+    };
+    for (unsigned i = 0; i < 140; ++i) {
+        uint64_t start = now();
+        if (i == 40) {
+            mark();
+        }
+        use(buffer(0), MB, 100 * USEC, context(1));
+        use(buffer(1), MB, 100 * USEC, context(2));
+        run_until(start + 7 * MSEC);
+    }
+
+    /* The first one stays registered, the other one does not */
+    EXPECT_EQ(200u, since_mark(&stats_t::hits));
+    EXPECT_GE(since_mark(&stats_t::regs_helper), 100u);
+    EXPECT_LE(since_mark(&stats_t::regs_helper), 120u);
+    EXPECT_LE(since_mark(&stats_t::byte_ns), 1.2 * MB * since_mark(&stats_t::duration));
 }
 
 TEST_F(test_learning, late_sleep_is_allowed_for)

@@ -16,13 +16,32 @@ protected:
     void measure(size_t pages, uint64_t time, unsigned times = 1)
     {
         while (times-- > 0) {
-            ucs_rcache_pred_cost_update(&m_cost, pages, time);
+            ucs_rcache_pred_cost_update(&m_cost, NULL, pages, time);
         }
     }
 
-    double estimate(size_t pages) const
+    /* Measurements of a region */
+    void measure(float *own, size_t pages, uint64_t time, unsigned times = 1)
     {
-        return ucs_rcache_pred_cost_estimate(&m_cost, pages);
+        while (times-- > 0) {
+            ucs_rcache_pred_cost_update(&m_cost, own, pages, time);
+        }
+    }
+
+    /* The line is that of 200 ns a page, and 3 us */
+    void learn_line()
+    {
+        for (unsigned i = 0; i < 600; ++i) {
+            size_t pages = 1 + (i * 37) % 1024;
+            measure(pages, usual(pages));
+        }
+    }
+
+    static uint64_t usual(size_t pages) { return 200 * pages + 3000; }
+
+    double estimate(size_t pages, float own = 0) const
+    {
+        return ucs_rcache_pred_cost_estimate(&m_cost, own, pages);
     }
 
     ucs_rcache_pred_cost_t m_cost;
@@ -112,6 +131,105 @@ TEST_F(test_cost, follows_a_change)
     }
 
     EXPECT_NEAR(500 * 128 + 10000, estimate(128), 0.05 * 74000);
+}
+
+TEST_F(test_cost, own_cost_begins_with_the_line)
+{
+    float own = 0;
+
+    learn_line();
+    measure(&own, 512, usual(512));
+    EXPECT_NEAR(usual(512), estimate(512, own), 100);
+    /* What differs by less than a third is as the line says */
+    measure(&own, 512, usual(512) * 1.2, 10);
+    EXPECT_EQ(estimate(512), estimate(512, own));
+}
+
+TEST_F(test_cost, own_cost_is_learnt_beside_the_line)
+{
+    float huge = 0, other[4] = {};
+
+    /* Each fifth registration is of huge pages */
+    learn_line();
+    for (unsigned i = 0; i < 100; ++i) {
+        measure(&huge, 1024, usual(1024) / 16);
+        for (float &own : other) {
+            measure(&own, 1024, usual(1024));
+        }
+        if (i == 6) {
+            EXPECT_NEAR(usual(1024) / 16, estimate(1024, huge), usual(1024) / 32);
+        }
+    }
+    EXPECT_NEAR(usual(1024) / 16, estimate(1024, huge), usual(1024) / 64);
+    for (float own : other) {
+        EXPECT_NEAR(usual(1024), estimate(1024, own), usual(1024) / 6);
+    }
+}
+
+TEST_F(test_cost, own_cost_changes_with_the_size)
+{
+    float own = 0;
+
+    learn_line();
+    measure(&own, 1024, usual(1024) / 8, 8);
+    EXPECT_NEAR(estimate(64) / estimate(1024), estimate(64, own) / estimate(1024, own), 1e-3);
+    EXPECT_LT(estimate(64, own), 0.3 * estimate(64));
+}
+
+TEST_F(test_cost, outlier_hardly_changes_an_own_cost)
+{
+    float own = 0;
+
+    learn_line();
+    measure(&own, 512, usual(512) / 4, 12);
+    measure(&own, 512, 1000 * usual(512));
+    EXPECT_LE(estimate(512, own), 0.5 * usual(512));
+    EXPECT_NEAR(usual(512), estimate(512), 0.2 * usual(512));
+    measure(&own, 512, usual(512) / 4, 3);
+    EXPECT_NEAR(usual(512) / 4, estimate(512, own), usual(512) / 12);
+}
+
+TEST_F(test_cost, slow_region_does_not_bend_the_line)
+{
+    float slow = 0, other = 0;
+
+    learn_line();
+    measure(&other, 512, usual(512));
+    measure(&slow, 512, usual(512)); /* Slow from now on */
+    for (unsigned i = 0; i < 200; ++i) {
+        measure(&other, 512, usual(512), 9);
+        measure(&slow, 512, 50 * usual(512));
+    }
+    EXPECT_NEAR(usual(512), estimate(512), 0.25 * usual(512));
+    EXPECT_GT(estimate(512, slow), 40 * usual(512));
+}
+
+TEST_F(test_cost, line_follows_when_all_regions_change)
+{
+    float own[10] = {};
+
+    learn_line();
+    for (unsigned i = 0; i < 200; ++i) {
+        measure(&own[i % 10], 512, usual(512));
+    }
+    for (unsigned i = 0; i < 150; ++i) {
+        measure(&own[i % 10], 512, 10 * usual(512));
+    }
+    EXPECT_GT(estimate(512), 6 * usual(512));
+    EXPECT_NEAR(10 * usual(512), estimate(512, own[0]), 2 * usual(512));
+}
+
+TEST_F(test_cost, own_cost_is_never_negative)
+{
+    std::mt19937 random(1);
+    float own = 0;
+
+    for (unsigned i = 0; i < 10000; ++i) {
+        size_t pages = 1 + random() % 4096;
+        measure(&own, pages, (random() % 4 == 0) ? 0 : random() % 1000000);
+        ASSERT_GE(own, -1);
+        ASSERT_LT(estimate(pages, own), 1e9);
+    }
 }
 
 TEST_F(test_cost, pages_are_those_touched)
