@@ -22,7 +22,7 @@ find_one()
 
 for name in libuct_predreg.so libuct_predreg_core.so libucp_windows.so ucx_predreg \
             ucx_predreg_probe ucx_predreg.1 ucx_predreg.7 ucx-predreg.pc \
-            libucp_firehose.so firehose.h ucp-firehose.pc; do
+            libucp_firehose.so firehose.h ucp-firehose.pc firehose.c; do
     find_one "$name" || errors=1
 done
 [ $errors -eq 0 ] || exit 1

@@ -4,7 +4,8 @@
 # Each function that libucp_firehose.so exports has a manual page that man finds, and
 # each page is that of a function. Prototypes there are those of the header, as the
 # compiler sees them, and all that the header says of a function, the errors that it
-# returns for one, is in its page. man has no complaints about them.
+# returns for one, is in its page. Each page shows how it is used, in code of the
+# installed example. man has no complaints about them.
 #
 # usage: manual.sh ROOT
 #   ROOT  what `make install DESTDIR=ROOT` has left
@@ -14,6 +15,7 @@ export LC_ALL=C MANWIDTH=1000
 root=$1
 library=$(find "$root" -name libucp_firehose.so)
 header=$(find "$root" -path '*/ucp/firehose/firehose.h')
+example=$(find "$root" -path '*/examples/firehose.c')
 manual=$(dirname "$(find "$root" -type d -name man3)")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -88,7 +90,14 @@ while read -r name words; do
     grep -qE "(^|[ *])$name\(" "$work/proto.c" ||
         fail "$name: no prototype in the manual page"
     compile "$work/proto.c" || fail "$name: prototypes in the manual page"
-    grep -oE '[A-Za-z0-9_]+' "$text" | sort -u > "$work/words"
+    section EXAMPLES "$text" > "$work/examples"
+    calls=$(section NAME "$text" | grep -oE 'ucp_fh_[a-z_]+')
+    grep -qFf <(sed 's/$/(/' <<< "$calls") "$work/examples" ||
+        fail "$name: EXAMPLES of its page call no function of the page"
+    grep -qF "${example#"$root"}" "$work/examples" ||
+        fail "$name: EXAMPLES do not name ${example#"$root"}"
+    sed '/^EXAMPLES$/,/^SEE ALSO$/d' "$text" | grep -oE '[A-Za-z0-9_]+' |
+        sort -u > "$work/words"
     # shellcheck disable=SC2086 # words
     missing=$(printf '%s\n' $words | sort -u | comm -23 - "$work/words")
     [ -z "$missing" ] ||

@@ -2,9 +2,9 @@
 # Copyright (c) 2026 The ucx-predreg authors. See file LICENSE for terms.
 #
 # Tries the Debian packages as a new user would: in a small system of their suite that
-# has Open MPI, they are installed with apt, a job is run, and a program for Firehose
-# is compiled and run. There is no RDMA device, so that the library has nothing to
-# manage there; it has to say so.
+# has Open MPI, they are installed with apt, a job is run, and the installed program for
+# Firehose is compiled and run, as autopkgtest does. There is no RDMA device, so that the
+# library has nothing to manage there; it has to say so.
 #
 # usage: package.sh BUILD-FOLDER [SUITE [OLDER-SUITE]]
 #   SUITE        that of the system; this machine's unless given
@@ -35,7 +35,7 @@ command -v mmdebstrap > /dev/null || { echo "no mmdebstrap"; exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 chmod 755 "$work"
-cp "${files[@]}" "$top/test/package_user.sh" "$top/test/package_program.c" "$work"
+cp -r "${files[@]}" "$top/test/package_user.sh" "$top/debian/tests" "$work"
 log=$work/root.log
 root=$(prepare_root "$log" user "$suite" --variant=minbase \
            openmpi-bin netpipe-openmpi environment-modules \

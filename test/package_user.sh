@@ -74,11 +74,10 @@ grep '^unloaded \.$' <<< "$output" || fail "after module unload: $output"
 echo "== a program with Firehose"
 apt-get -q -y install ./libucp-firehose0_*.deb ./libucp-firehose-dev_*.deb ||
     fail "apt install of the packages for programs"
-cp package_program.c /home/user
-output=$(user "gcc -Wall -Werror -o program package_program.c \
-               \$(pkg-config --cflags --libs ucp-firehose) && ./program")
-[ "$(tail -n 1 <<< "$output")" = "what is put" ] ||
-    fail "the program does not find what it has put: $output"
+for test in tests/firehose tests/preload; do
+    output=$(user "$PWD/$test") || fail "debian/$test"
+    echo "$output"
+done
 output=$(user "MANWIDTH=200 man ucp_fh_get_nbx") || fail "man ucp_fh_get_nbx"
 grep -q 'ucp_fh_put_nbx.*access memory of peers' <<< "$output" ||
     fail "man ucp_fh_get_nbx: $output"

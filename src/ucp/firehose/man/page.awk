@@ -2,10 +2,12 @@
 #
 # Makes a manual page of section 3, in mdoc, of the comments in a public header.
 #
-#     awk -v page=NAME.3 -f read.awk -f mdoc.awk -f page.awk PAGES HEADER
+#     awk -v page=NAME.3 -v examples=FOLDER -f read.awk -f mdoc.awk -f page.awk \
+#         PAGES HEADER EXAMPLE
 #
-# PAGES says which functions share a page, see there. NAME is a function: where it is
-# not the first one of its page, the page only refers to that.
+# PAGES says which functions share a page, and which functions of the program EXAMPLE
+# show their use, see there. FOLDER is where EXAMPLE gets installed. NAME is a function:
+# where it is not the first one of its page, the page only refers to that.
 
 function die(text) {
     print "page.awk: " page ": " text > "/dev/stderr"
@@ -28,10 +30,25 @@ function read_pages(line,    key) {
         about[num_pages] = line
     } else if (key == "types") {
         types[num_pages] = line
+    } else if (key == "example") {
+        shown[num_pages] = line
     } else {
         die("line " FNR " of the list of pages begins with \"" key \
-            "\"; accepted: date, page, about, types")
+            "\"; accepted: date, page, about, types, example")
     }
+}
+
+# A function of the program, from the line with its name to its end
+function read_example(line,    name) {
+    if (match(line, /^[a-z].* \**[a-z_]+\(/)) {
+        name = substr(line, RSTART, RLENGTH - 1)
+        sub(/^.*[ *]/, "", name)
+        defined_now = name
+    }
+    if (defined_now == "") return
+    gsub(/\\/, "\\e", line)
+    code_of[defined_now] = code_of[defined_now] "\n" line
+    if (line ~ /^}/) defined_now = ""
 }
 
 function put_params(name,    i) {
@@ -161,6 +178,19 @@ function put_gasnet(    list, n, i, begun) {
     if (begun) print ".El"
 }
 
+function put_examples(    list, n, i) {
+    print ".Sh EXAMPLES"
+    print "From a whole program of several processes,"
+    print ".Pa " examples "/firehose.c :"
+    n = split(shown[number], list, " ")
+    if (n == 0) die("the page has no example")
+    for (i = 1; i <= n; ++i) {
+        if (!(list[i] in code_of)) die("the example has no " list[i] "()")
+        print ".Bd -literal" code_of[list[i]]
+        print ".Ed"
+    }
+}
+
 function put_see_also(    i) {
     print ".Sh SEE ALSO"
     for (i = 1; i <= num_pages; ++i) {
@@ -168,8 +198,8 @@ function put_see_also(    i) {
     }
     print ".Xr ucx_predreg 7"
     print ".Pp"
-    print "A whole program, how large a bucket should be, and what happens when"
-    print "memory or a peer goes away:"
+    print "How large a bucket should be, and what happens when memory or a peer"
+    print "goes away:"
     print ".Pa docs/firehose.md"
     print "in the documentation of ucx-predreg."
     print ".Pp"
@@ -194,6 +224,7 @@ function put_page() {
     print ".Sh THREADS"
     put_text(threads)
     put_gasnet()
+    put_examples()
     put_see_also()
 }
 
@@ -217,13 +248,20 @@ BEGIN {
     sub(/\.3$/, "", page)
 }
 
-NR == FNR {
-    read_pages($0)
-    next
+FNR == 1 {
+    ++file
 }
 
-{
+file == 1 {
+    read_pages($0)
+}
+
+file == 2 {
     read_header($0)
+}
+
+file == 3 {
+    read_example($0)
 }
 
 END {
