@@ -34,13 +34,15 @@ LD_PRELOAD=$(find_one libuct_predreg.so) ucx_info -c |
     grep '^UCX_RCACHE_PRED_POLICY=predict'
 
 # Every document is installed, under the path that others refer to it by
-doc=$(dirname "$(find_one README.md)")
+doc=$(dirname "$(find_one NEWS)")
 (cd "$(dirname "$0")/.." && find docs -type f) | while read -r file; do
     [ -f "$doc/$file" ] || {
         echo "$file was not installed" >&2
         exit 1
     }
 done
+
+"$(dirname "$0")/links.sh" "$doc" || errors=1
 
 pkg-config --variable=preload "$(find_one ucx-predreg.pc)"
 for name in ucx_predreg.1 ucx_predreg.7; do

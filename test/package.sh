@@ -35,7 +35,8 @@ command -v mmdebstrap > /dev/null || { echo "no mmdebstrap"; exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 chmod 755 "$work"
-cp -r "${files[@]}" "$top/test/package_user.sh" "$top/debian/tests" "$work"
+cp -r "${files[@]}" "$top/test/package_user.sh" "$top/test/links.sh" \
+    "$top/debian/tests" "$work"
 log=$work/root.log
 root=$(prepare_root "$log" user "$suite" --variant=minbase \
            openmpi-bin netpipe-openmpi environment-modules \

@@ -47,6 +47,9 @@ output=$(user "ucx_predreg run --summary -- mpirun -np 2 --oversubscribe \
 [ "$(grep -c 'MPI has not used UCX' <<< "$output")" -eq 1 ] ||
     fail "it is not said that MPI has not used UCX: $output"
 
+echo "== links of the documents"
+./links.sh /usr/share/doc/ucx-predreg || fail "links of the documents"
+
 # Of what ucx_info prints, the knobs, and what is no knob at all
 knobs="ucx_info -c | grep -E '^UCX_RCACHE_PRED_POLICY=|^[^U]'"
 
