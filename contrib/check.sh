@@ -301,6 +301,7 @@ check_install()
         "$build/src/ucp/.libs/libucp_firehose.so"
     check "programs with other UCXs than usual" "$top/test/preload.sh" "$build"
     check "library without add-ons" "$top/test/without.sh" "$build"
+    check "configure --with-ucx" "$top/test/with-ucx.sh"
 }
 
 # The tarball is tried without the tests, which would be built once more: what is
