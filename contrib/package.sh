@@ -47,8 +47,8 @@ export DEB_BUILD_OPTIONS=${DEB_BUILD_OPTIONS-nocheck}
 make_tarball()
 {
     configure_project
-    rm -f "$build"/ucx-predreg-*.tar.gz
-    build_step "$log" "make dist" make -C "$build" dist-gzip
+    rm -f "$build"/ucx-predreg-*.tar.gz*
+    build_step "$log" "make dist" make -C "$build" dist
 }
 
 build_in_root()

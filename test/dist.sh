@@ -2,7 +2,7 @@
 # Copyright (c) 2026 The ucx-predreg authors. See file LICENSE for terms.
 #
 # The tarball that `make dist` leaves has all files of the checkout, as they are
-# there.
+# there, and the checksum beside it.
 #
 # usage: dist.sh BUILD-FOLDER
 
@@ -20,6 +20,7 @@ git -C "$top" rev-parse 2> /dev/null || { echo "no checkout"; exit 77; }
 tarball=$(echo "$build"/ucx-predreg-*.tar.gz)
 [ -f "$tarball" ] || { echo "no tarball in $build; run make dist" >&2; exit 1; }
 
+(cd "$build" && sha256sum --strict -c "${tarball##*/}.sha256") || exit 1
 tar xf "$tarball" -C "$work" --strip-components=1
 errors=0
 while read -r file; do
