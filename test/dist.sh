@@ -27,4 +27,14 @@ while read -r file; do
     # A file that was removed from the checkout is not in it either
     [ ! -f "$top/$file" ] || cmp "$top/$file" "$work/$file" || errors=1
 done < <(git -C "$top" ls-files | grep -Ev "$checkout_only")
+
+# Recipes for Spack and EasyBuild name the version
+version=$(basename "$tarball" .tar.gz)
+version=${version##*-}
+for file in "$work"/contrib/easybuild/*.eb "$work"/contrib/spack/*/*/*/*/package.py; do
+    grep -qE "^ *version[ =(]+[\"']$version[\"']" "$file" || {
+        echo "${file#"$work"/} is not for version $version"
+        errors=1
+    }
+done
 exit $errors
