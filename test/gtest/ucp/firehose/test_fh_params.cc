@@ -50,6 +50,27 @@ protected:
 };
 
 
+/* Programs that were built with the header of soname 0 have these: another layout wants
+ * another soname (CONTRIBUTING.md). The library sets all fields of the last two */
+TEST_F(test_fh_params, layout_of_soname_0)
+{
+    EXPECT_EQ(8u, offsetof(ucp_fh_init_params_t, context));
+    EXPECT_EQ(16u, offsetof(ucp_fh_init_params_t, num_procs));
+    EXPECT_EQ(20u, offsetof(ucp_fh_init_params_t, index));
+    EXPECT_EQ(24u, offsetof(ucp_fh_init_params_t, m));
+    EXPECT_EQ(32u, offsetof(ucp_fh_init_params_t, max_victim));
+    EXPECT_EQ(40u, offsetof(ucp_fh_init_params_t, bucket));
+    EXPECT_EQ(48u, offsetof(ucp_fh_init_params_t, max_region));
+    EXPECT_EQ(56u, offsetof(ucp_fh_init_params_t, slack));
+    EXPECT_EQ(64u, offsetof(ucp_fh_init_params_t, err_mode));
+
+    EXPECT_EQ(32u, offsetof(ucp_fh_stats_t, bytes));
+    EXPECT_EQ(64u, offsetof(ucp_fh_stats_t, damaged));
+    EXPECT_EQ(72u, sizeof(ucp_fh_stats_t));
+    EXPECT_EQ(16u, offsetof(ucp_fh_hold_attr_t, memh));
+    EXPECT_EQ(24u, sizeof(ucp_fh_hold_attr_t));
+}
+
 TEST_F(test_fh_params, defaults) {
     EXPECT_EQ(UCS_OK, get());
     EXPECT_EQ(256 * MIB, m_settings.local.m);
