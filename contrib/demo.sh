@@ -4,7 +4,8 @@
 #
 # The demonstration, on a fresh machine: installs what is missing, builds, runs
 # programs under stock UCX (leave-pinned), registration on demand and
-# prediction, and shows how much memory each had registered and what that cost.
+# prediction, and shows how much memory each had registered and what that cost. Then
+# it shows each further way in which the library helps, beside stock UCX.
 
 set -eu
 export LC_ALL=C
@@ -30,9 +31,11 @@ usage: demo.sh [--native] [--repetitions N] [--out DIR]
 With an RDMA device, four programs run on it. Without one they run in the native
 rig, at the speed of memory, with the cost of an adapter added, and one of them
 in a guest with Soft-RoCE. Where there cannot be a native rig, all of them run in
-the guest, whose times mean nothing.
+the guest, whose times mean nothing. Then, beside stock UCX: prediction with an idle
+processor, messages from new memory, a window and small sends, natively; and a limit
+on locked memory, over verbs.
 
-Writes into the folder: table.md, short-table.md, registered-memory.svg,
+Writes into the folder: table.md, short-table.md, registered-memory.svg, ways.svg,
 summary.json (a line for each program and policy), and for each of these places a
 folder with what was measured, in raw/. Exit status: 0; 1 if a run failed; 77 if there is no RDMA device, no
 native rig and no way to boot a guest.
@@ -58,7 +61,7 @@ done
 budget=0
 if [ -z "$reps" ]; then
     reps=5
-    budget=200
+    budget=150
 fi
 new_folder "$out" summary.json
 out=$(cd "$out" && pwd)
@@ -97,6 +100,27 @@ run_demo()
          say "the runs did not end properly (status $status)" ;;
     esac
     [ -s "$out/$rig/runs" ] || die "no run succeeded; see $out/$rig/raw"
+}
+
+# show_ways RIG REPETITIONS: runs each way in which the library helps and stock UCX in
+# turns, as far as there is such a way in this rig
+show_ways()
+{
+    local options status
+    options_of "$1"
+    set +e
+    "$top/test/rig/run.sh" "${options[@]}" --build "$build" --out "$out" \
+        --timeout 300 -- "$top/contrib/lib/systems.sh" "${1%%-*}" "$build" "$out" \
+        "$2" | show_progress "$out" $(($2 * $(ways_in "$1") * 2))
+    status=${PIPESTATUS[0]}
+    set -e
+    [ "$status" -eq 0 ] || [ "$status" -eq 77 ] || failed=1
+}
+
+# How many ways there are in a rig
+ways_in()
+{
+    [ "$1" = verbs ] && echo 1 || echo 4
 }
 
 # Natively: in which rig there is time, and what it counts
@@ -140,6 +164,18 @@ emulator.
 NOTES
 }
 
+ways_table()
+{
+    [ -s "$out/systems" ] || return 0
+    printf 'Other ways in which the library helps, beside stock UCX:\n\n'
+    tables ways "$out"
+    cat <<NOTES
+
+Medians. The limit is on locked memory of a user's program over verbs, beyond which
+stock UCX ends the job; all others run in the native rig.
+NOTES
+}
+
 # report RIG...: the first is that of the curves
 report()
 {
@@ -154,6 +190,7 @@ report()
                 native_table "$rig"
             fi
         done
+        ways_table
     } > "$out/table.md"
     short_table "$out/$1" > "$out/short-table.md"
     for rig in "$@"; do
@@ -161,9 +198,13 @@ report()
     done > "$out/summary.json"
     tables demo-picture "$out/$1" "UCX $(pkg-config --modversion ucx), 2 ranks, $(
         name_of "$1")" > "$out/registered-memory.svg"
+    [ ! -s "$out/systems" ] ||
+        tables ways-picture "$out" "UCX $(pkg-config --modversion ucx), $(
+            nproc) processors" > "$out/ways.svg"
     echo
     cat "$out/table.md"
     echo
+    [ ! -s "$out/ways.svg" ] || say "bars:   $out/ways.svg"
     say "curves: $out/registered-memory.svg"
     say "table:  $out/table.md"
 }
@@ -194,6 +235,9 @@ for rig in "${rigs[@]}"; do
     fi
 done
 [ ${#done_rigs[@]} -gt 0 ] || exit 77
+for rig in "${done_rigs[@]}"; do
+    show_ways "$rig" "$([ "$rig" = verbs ] && echo 1 || echo $((reps < 3 ? reps : 3)))"
+done
 
 report "${done_rigs[@]}"
 say "took $(((SECONDS - begin) / 60)) min $(((SECONDS - begin) % 60)) s"

@@ -47,7 +47,8 @@ static const char picture_css[] =
     ".line0{stroke:#555;stroke-width:2;stroke-dasharray:9 4}"
     ".line1{stroke:#c2410c;stroke-width:1.6;stroke-dasharray:1.6 2.4}"
     ".line2{stroke:#0b5cad;stroke-width:1.5}"
-    ".line3{stroke:#4d7c0f;stroke-width:1.6;stroke-dasharray:9 3 2 3}";
+    ".line3{stroke:#4d7c0f;stroke-width:1.6;stroke-dasharray:9 3 2 3}"
+    ".bar0{fill:#777}.bar1{fill:#0b5cad}";
 
 
 /* Numbers as people read them, in a buffer that lives as long as the block */
@@ -79,8 +80,8 @@ static void write_escaped(FILE *out, const char *text)
     }
 }
 
-static void write_text(FILE *out, double x, double y, const char *class_name,
-                       const char *anchor, const char *text)
+void predreg_picture_text(FILE *out, double x, double y, const char *class_name,
+                          const char *anchor, const char *text)
 {
     fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\" "
                  "text-anchor=\"%s\">", x, y, class_name, anchor);
@@ -128,19 +129,19 @@ static void write_axes(FILE *out, const placed_chart_t *placed)
     double bytes, x;
     unsigned i;
 
-    write_text(out, placed->left, placed->top - 12, "name", "start",
+    predreg_picture_text(out, placed->left, placed->top - 12, "name", "start",
                placed->chart->title);
     for (bytes = 0; bytes <= placed->axis.top; bytes += placed->axis.step) {
         write_line(out, placed->left, chart_y(placed, bytes), right,
                    chart_y(placed, bytes), "grid");
-        write_text(out, placed->left - 6, chart_y(placed, bytes) + 4, "tick",
+        predreg_picture_text(out, placed->left - 6, chart_y(placed, bytes) + 4, "tick",
                    "end", PREDREG_BYTES(bytes));
     }
 
     for (i = 0; i < 3; ++i) {
         x = placed->left + PLOT_WIDTH * (i / 2.);
         write_line(out, x, bottom, x, bottom + 4, "axis");
-        write_text(out, x, bottom + 17, "tick", "middle",
+        predreg_picture_text(out, x, bottom + 17, "tick", "middle",
                    PREDREG_TIME(placed->duration * (i / 2.)));
     }
     write_line(out, placed->left, placed->top, placed->left, bottom, "axis");
@@ -231,10 +232,10 @@ static void write_labels(FILE *out, const placed_chart_t *placed)
                 x, chart_y(placed, series->average), x + 14, y[i]);
         fprintf(out, "<path class=\"line%u\" d=\"M%.1f %.1fh30\"/>\n",
                 order[i], x + 16, y[i]);
-        write_text(out, x + 50, y[i] - 1, "label", "start", series->label);
+        predreg_picture_text(out, x + 50, y[i] - 1, "label", "start", series->label);
         snprintf(text, sizeof(text), "average %s",
                  PREDREG_BYTES(series->average));
-        write_text(out, x + 50, y[i] + 11, "tick", "start", text);
+        predreg_picture_text(out, x + 50, y[i] + 11, "tick", "start", text);
     }
 }
 
@@ -259,27 +260,31 @@ static void write_description(FILE *out, const predreg_chart_t *charts,
     fputs("</desc>\n", out);
 }
 
+void predreg_picture_begin(FILE *out, const char *title, const char *subtitle,
+                           unsigned width, unsigned height)
+{
+    fprintf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                 "<svg xmlns=\"http://www.w3.org/2000/svg\" "
+                 "viewBox=\"0 0 %u %u\" role=\"img\" "
+                 "font-family=\"sans-serif\">\n<title>", width, height);
+    write_escaped(out, title);
+    fprintf(out, "</title>\n<style>%s</style>\n"
+                 "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
+            picture_css);
+    predreg_picture_text(out, 14, 28, "title", "start", title);
+    predreg_picture_text(out, 14, 47, "tick", "start", subtitle);
+}
+
 void predreg_picture_write(FILE *out, const char *title, const char *subtitle,
                            const predreg_chart_t *charts, unsigned num_charts)
 {
     placed_chart_t placed;
     unsigned i;
 
-    fprintf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-                 "<svg xmlns=\"http://www.w3.org/2000/svg\" "
-                 "viewBox=\"0 0 %d %d\" role=\"img\" "
-                 "font-family=\"sans-serif\">\n<title>",
-            COLUMNS * CHART_WIDTH,
-            HEAD + (int)ucs_div_round_up(num_charts, COLUMNS) * CHART_HEIGHT);
-    write_escaped(out, title);
-    fputs("</title>\n", out);
+    predreg_picture_begin(out, title, subtitle, COLUMNS * CHART_WIDTH,
+                          HEAD + ucs_div_round_up(num_charts, COLUMNS) *
+                                 CHART_HEIGHT);
     write_description(out, charts, num_charts);
-    fprintf(out, "<style>%s</style>\n"
-                 "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
-            picture_css);
-    write_text(out, 14, 28, "title", "start", title);
-    write_text(out, 14, 47, "tick", "start", subtitle);
-
     for (i = 0; i < num_charts; ++i) {
         place_chart(&placed, &charts[i], i);
         write_axes(out, &placed);

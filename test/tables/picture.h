@@ -52,6 +52,18 @@ typedef struct predreg_chart {
 } predreg_chart_t;
 
 
+/** Write the begin of an SVG file of that size: its styles, title and subtitle. The
+ *  caller ends it with "</svg>". Strings are text, not markup. */
+void predreg_picture_begin(FILE *out, const char *title, const char *subtitle,
+                           unsigned width, unsigned height);
+
+/** Write a text.
+ *  @param [in] class_name  Of the styles of the picture: "name", "label", "tick".
+ *  @param [in] anchor      Where (x, y) is of the text: "start", "middle" or
+ *                          "end". */
+void predreg_picture_text(FILE *out, double x, double y, const char *class_name,
+                          const char *anchor, const char *text);
+
 /** Write a whole SVG file, with two charts in each row. All strings are text,
  *  not markup. */
 void predreg_picture_write(FILE *out, const char *title, const char *subtitle,

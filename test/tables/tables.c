@@ -7,6 +7,7 @@
  */
 
 #include "tables.h"
+#include "ways.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -20,6 +21,8 @@ static const char usage[] =
 "  demo DIR                           the table of the demonstration\n"
 "  demo-json DIR RIG                  the same, a line of JSON for each row\n"
 "  demo-picture DIR SUBTITLE          its curves (SVG)\n"
+"  ways DIR                           each way beside stock UCX, see ways.h\n"
+"  ways-picture DIR SUBTITLE          the same as bars (SVG)\n"
 "  results DIR RIG                    a line of CSV for each run\n"
 "  policies DIR \"PROGRAM...\" \"POLICY...\"\n"
 "                                     a table of the evaluation: memory, time\n"
@@ -86,19 +89,42 @@ static int run_command(const char *command, const runs_t *runs, int argc,
     return 0;
 }
 
+/* Show what systems.sh has measured. @return whether the command is for that */
+static int run_ways(const char *command, const char *dir, int argc, char **argv)
+{
+    int is_table   = !strcmp(command, "ways") && (argc == 0);
+    int is_picture = !strcmp(command, "ways-picture") && (argc == 1);
+    ways_t *ways;
+
+    if (!is_table && !is_picture) {
+        return 0;
+    }
+
+    ways = ways_load(dir);
+    if (is_table) {
+        ways_table(ways, stdout);
+    } else {
+        ways_picture(ways, argv[0], stdout);
+    }
+    ways_free(ways);
+    return 1;
+}
+
 int main(int argc, char **argv)
 {
+    int status = 0;
     runs_t runs;
-    int status;
 
     if (argc < 3) {
         fputs(usage, stderr);
         return 2;
     }
 
-    runs_load(argv[2], &runs);
-    status = run_command(argv[1], &runs, argc - 3, &argv[3]);
-    runs_cleanup(&runs);
+    if (!run_ways(argv[1], argv[2], argc - 3, &argv[3])) {
+        runs_load(argv[2], &runs);
+        status = run_command(argv[1], &runs, argc - 3, &argv[3]);
+        runs_cleanup(&runs);
+    }
     if ((fclose(stdout) != 0) && (status == 0)) {
         perror("tables");
         status = 2;
