@@ -212,7 +212,8 @@ rm "$truncated" "$traces/whole" "$traces/out" "$traces/err"
 # that begin with the rank
 printf 'ucx_predreg trace 1\nmeta rank 10\n' > "$traces/a.trace"
 printf 'ucx_predreg trace 1\nmeta rank 9\n' > "$traces/b.trace"
-"$command" dump --binary -o "$traces/b.trace" "$traces/b.trace"
+"$command" dump --binary -o "$traces/binary" "$traces/b.trace"
+mv "$traces/binary" "$traces/b.trace"
 [ "$("$command" dump "$traces" | grep '^#' | sed 's/.*\///' | xargs)" = \
   "a.trace b.trace bad.trace second.trace" ] ||
     fail "traces are not in the order of their names"
@@ -294,6 +295,47 @@ refused 1 "cannot write to '/dev/full': No space" \
 refused 1 "'/nowhere/at/all': No such file" "$command" report /nowhere/at/all
 refused 2 'accepted: one file or folder' "$command" report
 refused 2 'accepted: one file or folder' "$command" report "$traces" "$traces"
+
+# Nothing that is read, and no recording, is written over; and a full disk leaves what was
+# there. Each of these has destroyed a recording or a report
+before=$(md5sum < "$traces/empty.trace")
+for args in "dump -o $traces/empty.trace $traces/empty.trace" \
+    "dump --binary -o $traces $traces/empty.trace" \
+    "dump -o $traces/empty.trace $traces" \
+    "report -o $traces/empty.trace $traces" \
+    "report -o $traces $traces" \
+    "report -o $traces/../$(basename "$traces")/empty.trace $traces/empty.trace"; do
+    status=0
+    # shellcheck disable=SC2086
+    output=$("$command" $args 2>&1) || status=$?
+    echo "== $args"
+    echo "$output"
+    [ "$status" -ne 0 ] || fail "status $status"
+    [ "$(wc -l <<< "$output")" -eq 1 ] || fail "not one line"
+    grep -q 'is what is read; accepted: another file' <<< "$output" || fail "not refused"
+    [ "$before" = "$(md5sum < "$traces/empty.trace")" ] || fail "a trace was lost"
+done
+cp "$traces/empty.trace" "$traces/other"
+refused 2 "'$traces/other' is a trace; accepted: another file" \
+    "$command" report -o "$traces/other" "$traces"
+refused 2 "standard output' is what is read" \
+    sh -c '"$0" dump "$1" >> "$1"' "$command" "$traces/other"
+cmp "$traces/empty.trace" "$traces/other" || fail "a trace was lost"
+mkdir "$traces/small"
+echo old > "$traces/small/page.html"
+if mount -t tmpfs -o size=16k none "$traces/small" 2> /dev/null; then
+    echo old > "$traces/small/page.html"
+    refused 1 "cannot write to '$traces/small/page.html': No space" \
+        "$command" report -o "$traces/small/page.html" "$traces"
+    [ "$(ls -A "$traces/small")" = page.html ] || fail "a full disk left more than was there"
+    [ "$(cat "$traces/small/page.html")" = old ] || fail "a full disk destroyed a report"
+    umount "$traces/small"
+fi
+# The same where nobody may mount: the kernel writes no file beyond a limit
+refused 1 "cannot write to '$traces/small/page.html': File too large" \
+    bash -c 'trap "" XFSZ; ulimit -f 1; "$0" report -o "$1" "$2"' "$command" \
+    "$traces/small/page.html" "$traces"
+[ "$(cat "$traces/small/page.html")" = old ] || fail "a full disk destroyed a report"
 rm -r "$traces"
 
 # An unknown UCX is refused by configure, naming it and what is accepted

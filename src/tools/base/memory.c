@@ -28,7 +28,7 @@ void predreg_no_memory(void)
     fprintf(stderr, "ucx_predreg: %s%sout of memory\n",
             (predreg_loaded == NULL) ? "" : predreg_loaded,
             (predreg_loaded == NULL) ? "" : ": ");
-    _exit(PREDREG_EXIT_NO_MEMORY);
+    quick_exit(PREDREG_EXIT_NO_MEMORY); /* Temporary files are removed */
 }
 
 void *predreg_check_memory(void *pointer)

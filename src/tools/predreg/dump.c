@@ -5,9 +5,9 @@
  */
 
 #include <tools/predreg/common/command.h>
+#include <tools/predreg/common/output.h>
 #include <tools/predreg/common/trace_files.h>
 
-#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,32 +33,20 @@ typedef struct {
 /* The state between two traces of a folder, which are loaded one after another */
 typedef struct {
     dump_opts_t        opts;
-    FILE               *stream; /* Gets the text of all traces; NULL before the first
-                                   one */
+    predreg_output_t   output;  /* Its stream is NULL while it is not open. The text of
+                                   all traces goes to one output, which is opened for
+                                   the first trace */
     ucs_rcache_trace_t *only;   /* If all traces go to a single binary file: the trace,
                                    which is written after the last trace was read. A
                                    second trace is an error */
 } dump_t;
 
 
-/* Find out which paths are folders, and refuse an output folder that is the input folder:
- * on a full disk, dump would destroy the recording */
-static int look_at_paths(dump_opts_t *opts)
+static int is_folder(const char *path)
 {
-    struct stat input, output;
+    struct stat st;
 
-    opts->is_folder = (stat(opts->input, &input) == 0) &&
-                      S_ISDIR(input.st_mode);
-    opts->to_folder = (opts->output != NULL) &&
-                      (stat(opts->output, &output) == 0) &&
-                      S_ISDIR(output.st_mode);
-    if (opts->is_folder && opts->to_folder &&
-        (input.st_dev == output.st_dev) && (input.st_ino == output.st_ino)) {
-        return predreg_error("dump: -o: '%s' is the folder that is read; accepted: "
-                             "another one", opts->output);
-    }
-
-    return 0;
+    return (path != NULL) && (stat(path, &st) == 0) && S_ISDIR(st.st_mode);
 }
 
 static const predreg_option_t list[] = {
@@ -91,52 +79,30 @@ static int parse(int argc, char **argv, dump_opts_t *opts)
         return predreg_error("dump: --binary needs a file to write to: --output FILE");
     }
 
-    return look_at_paths(opts);
-}
-
-/* Print why an output, NULL for standard output, cannot be written */
-static ucs_status_t write_error(const char *path)
-{
-    predreg_error("dump: cannot write to '%s': %s",
-                  (path == NULL) ? "standard output" : path, strerror(errno));
-    return UCS_ERR_IO_ERROR;
-}
-
-/* Open an output; NULL: take the standard output */
-static ucs_status_t open_output(dump_t *dump, const char *path)
-{
-    dump->stream = (path == NULL) ? stdout : fopen(path, "w");
-    return (dump->stream == NULL) ? write_error(path) : UCS_OK;
+    opts->is_folder = is_folder(opts->input);
+    opts->to_folder = is_folder(opts->output);
+    return predreg_output_check("dump", opts->output, opts->input, 1);
 }
 
 /* Write a trace to the open output */
 static ucs_status_t put_trace(const dump_t *dump, const ucs_rcache_trace_t *trace)
 {
-    return dump->opts.binary ?
-           ucs_rcache_trace_write(trace, fileno(dump->stream)) :
-           ucs_rcache_trace_print(trace, dump->stream);
-}
+    FILE *stream        = dump->output.stream;
+    ucs_status_t status = dump->opts.binary ?
+                          ucs_rcache_trace_write(trace, fileno(stream)) :
+                          ucs_rcache_trace_print(trace, stream);
 
-/* Close the output, and report a loss of data as an error.
- * @param [in] status  Of writing the data. */
-static ucs_status_t close_output(dump_t *dump, const char *path, ucs_status_t status)
-{
-    FILE *stream = dump->stream;
-    int is_lost  = (stream == stdout) ? ((fflush(stdout) != 0) || ferror(stdout)) :
-                                        (fclose(stream) != 0);
-
-    dump->stream = NULL;
-    return ((status == UCS_OK) && !is_lost) ? UCS_OK : write_error(path);
+    return (status == UCS_OK) ? UCS_OK : UCS_ERR_IO_ERROR;
 }
 
 /* Write a trace to a file of its own */
 static ucs_status_t write_file(dump_t *dump, const ucs_rcache_trace_t *trace,
                                const char *path)
 {
-    ucs_status_t status = open_output(dump, path);
+    ucs_status_t status = predreg_output_open("dump", path, &dump->output);
 
     return (status != UCS_OK) ? status :
-           close_output(dump, path, put_trace(dump, trace));
+           predreg_output_close(&dump->output, put_trace(dump, trace));
 }
 
 /* Write a trace to a file of its name in the output folder */
@@ -146,7 +112,8 @@ static ucs_status_t write_to_folder(dump_t *dump, const ucs_rcache_trace_t *trac
                                 basename(trace->path));
     ucs_status_t status;
 
-    status = write_file(dump, trace, path);
+    status = (predreg_output_check("dump", path, dump->opts.input, 1) != 0) ?
+             UCS_ERR_ALREADY_EXISTS : write_file(dump, trace, path);
     free(path);
     return status;
 }
@@ -156,20 +123,19 @@ static ucs_status_t print_trace(dump_t *dump, const ucs_rcache_trace_t *trace)
 {
     ucs_status_t status;
 
-    if (dump->stream == NULL) {
-        status = open_output(dump, dump->opts.output);
+    if (dump->output.stream == NULL) {
+        status = predreg_output_open("dump", dump->opts.output, &dump->output);
         if (status != UCS_OK) {
             return status;
         }
     }
 
     if (dump->opts.is_folder) {
-        fprintf(dump->stream, "# %s\n", trace->path);
+        fprintf(dump->output.stream, "# %s\n", trace->path);
     }
 
     status = put_trace(dump, trace);
-    return (status == UCS_OK) ? UCS_OK :
-           close_output(dump, dump->opts.output, status);
+    return (status == UCS_OK) ? UCS_OK : predreg_output_close(&dump->output, status);
 }
 
 /* Keep a trace until the whole input is read, and refuse a second trace */
@@ -205,7 +171,7 @@ static ucs_status_t dump_trace(ucs_rcache_trace_t *trace, unsigned input, void *
 int predreg_dump(int argc, char **argv)
 {
     dump_t dump = {};
-    ucs_status_t result, closed;
+    ucs_status_t result;
     int status;
 
     status = parse(argc, argv, &dump.opts);
@@ -221,9 +187,8 @@ int predreg_dump(int argc, char **argv)
         ucs_rcache_trace_free(dump.only);
     }
 
-    if (dump.stream != NULL) {
-        closed = close_output(&dump, dump.opts.output, UCS_OK);
-        result = (result == UCS_OK) ? closed : result;
+    if (dump.output.stream != NULL) {
+        result = predreg_output_close(&dump.output, result);
     }
     return (result == UCS_OK) ? EXIT_SUCCESS : EXIT_FAILURE;
 }

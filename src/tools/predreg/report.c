@@ -8,10 +8,10 @@
 
 #include <tools/predreg/common/command.h>
 #include <tools/predreg/common/knob.h>
+#include <tools/predreg/common/output.h>
 #include <tools/predreg/common/trace_files.h>
 #include <tools/report/data/recommend.h>
 
-#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,17 +69,18 @@ static int parse(int argc, char **argv, predreg_report_opts_t *opts)
     }
 
     status = predreg_options_read(&options, argc, argv, opts);
+    if (status == 0) {
+        opts->input = argv[optind];
+        if (opts->output == NULL) {
+            opts->output = opts->json ? "-" : PREDREG_REPORT_OUTPUT;
+        }
+        status = predreg_output_check("report", opts->output, opts->input, 0);
+    }
+
     if (status != 0) {
         uct_predreg_knobs_cleanup(&opts->knobs);
-        return status;
     }
-
-    opts->input = argv[optind];
-    if (opts->output == NULL) {
-        opts->output = opts->json ? "-" : PREDREG_REPORT_OUTPUT;
-    }
-
-    return 0;
+    return status;
 }
 
 /* A job that is added to a report. Of a single trace, it has no paths and no first uses */
@@ -239,42 +240,24 @@ static char *make_text(predreg_report_t *report, const predreg_report_opts_t *op
     return text;
 }
 
-/* Make the whole text before the file is opened: if there is no memory for the text, an
- * existing file stays as it is */
-static int write_file(predreg_report_t *report,
-                      const predreg_report_opts_t *opts)
+static ucs_status_t write_text(predreg_report_t *report,
+                               const predreg_report_opts_t *opts, FILE *stream)
 {
-    const char *path = opts->output;
-    int to_stdout    = !strcmp(path, "-");
     size_t length, written;
-    FILE *stream;
     char *text;
 
-    text   = make_text(report, opts, &length);
-    stream = to_stdout ? stdout : fopen(path, "w");
-    if (stream == NULL) {
-        goto err;
-    }
-
+    text    = make_text(report, opts, &length);
     written = fwrite(text, 1, length, stream);
-    if (((to_stdout ? fflush(stream) : fclose(stream)) != 0) || (written < length)) {
-        goto err;
-    }
-
     free(text);
-    return EXIT_SUCCESS;
-
-err:
-    predreg_error("report: cannot write to '%s': %s",
-                  to_stdout ? "standard output" : path, strerror(errno));
-    free(text);
-    return EXIT_FAILURE;
+    return (written == length) ? UCS_OK : UCS_ERR_IO_ERROR;
 }
 
 int predreg_report(int argc, char **argv)
 {
     predreg_report_opts_t opts = {};
+    predreg_output_t output;
     predreg_report_t *report;
+    ucs_status_t status;
     int result;
 
     result = parse(argc, argv, &opts);
@@ -282,13 +265,17 @@ int predreg_report(int argc, char **argv)
         return result;
     }
 
-    report = predreg_report_create();
-    result = EXIT_FAILURE;
-    if (add_input(report, &opts) == UCS_OK) {
-        result = write_file(report, &opts);
+    /* The output is opened first: a path that cannot be written to is no reason to lose
+     * the results of long replays */
+    status = predreg_output_open("report", opts.output, &output);
+    if (status == UCS_OK) {
+        report = predreg_report_create();
+        status = (add_input(report, &opts) != UCS_OK) ? UCS_ERR_CANCELED :
+                 write_text(report, &opts, output.stream);
+        predreg_report_destroy(report);
+        status = predreg_output_close(&output, status);
     }
 
-    predreg_report_destroy(report);
     uct_predreg_knobs_cleanup(&opts.knobs);
-    return result;
+    return (status == UCS_OK) ? EXIT_SUCCESS : EXIT_FAILURE;
 }

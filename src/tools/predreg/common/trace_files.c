@@ -10,15 +10,22 @@
 #include <ucs/reuse/costs.h>
 
 #include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /** @file trace_files.c
  *
  * A job has a trace for each rank. The function read_file() leaves out damaged traces,
  * and traces beyond the range of a replay, in the same way for all sub-commands.
  */
+
+/* Bytes at the begin of a file that are enough to recognise a trace */
+#define HEAD_SIZE 64
+
 
 /* What is kept of a trace that was used and freed, to find two traces of the same rank */
 typedef struct {
@@ -121,7 +128,30 @@ static ucs_status_t read_file(reader_t *reader, const char *path)
     return status;
 }
 
-static int is_trace(const struct dirent *entry)
+int predreg_is_trace(const char *path)
+{
+    const char *name = basename(path);
+    char head[HEAD_SIZE];
+    ssize_t size;
+    int fd;
+
+    if ((fnmatch("rank-[0-9]*" PREDREG_TRACE_SUFFIX, name, 0) == 0) ||
+        (fnmatch("proc.*" PREDREG_TRACE_SUFFIX, name, 0) == 0)) {
+        return 1;
+    }
+
+    /* Opening a pipe would wait for its writer otherwise */
+    fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) {
+        return 0;
+    }
+
+    size = read(fd, head, sizeof(head));
+    close(fd);
+    return (size > 0) && ucs_rcache_trace_is_trace(head, size);
+}
+
+static int has_suffix(const struct dirent *entry)
 {
     size_t length = strlen(entry->d_name);
     size_t suffix = strlen(PREDREG_TRACE_SUFFIX);
@@ -132,7 +162,7 @@ static int is_trace(const struct dirent *entry)
 
 int predreg_trace_names(const char *folder, struct dirent ***entries_p)
 {
-    return scandir(folder, entries_p, is_trace, alphasort);
+    return scandir(folder, entries_p, has_suffix, alphasort);
 }
 
 /* @return the kind of a file that is not regular, such as a pipe, which may have no end;

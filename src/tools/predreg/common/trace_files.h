@@ -53,12 +53,16 @@ typedef ucs_status_t predreg_trace_func_t(ucs_rcache_trace_t *trace, unsigned in
                                           void *arg);
 
 
+/** @return whether a file is a trace, by a name that the recorder gives, or by its
+ *  content. A file of such a name may be empty. */
+int predreg_is_trace(const char *path);
+
 /** List the files of a folder that are named like traces, by name, as scandir() does. */
 int predreg_trace_names(const char *folder, struct dirent ***entries_p);
 
 /**
- * Load traces one after another: each file given, and in each folder given the files
- * named *.trace, in the order of their names. If @a func frees each trace at once, only
+ * Load traces one after another: each file given ("-": standard input), and in each folder
+ * given the files named *.trace, in the order of their names. If @a func frees each trace at once, only
  * one trace is in memory at a time, so jobs may be of any size. If two traces are of the
  * same rank, a warning is printed at the end.
  *

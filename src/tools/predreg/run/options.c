@@ -9,12 +9,10 @@
 #include <tools/predreg/common/command.h>
 #include <tools/predreg/common/knob.h>
 #include <tools/predreg/common/trace_files.h>
-#include <tools/trace/trace.h>
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,33 +29,6 @@
 
 #define DEFAULT_FOLDER "predreg.traces"
 
-/* Bytes at the begin of a file that are enough to recognise a trace */
-#define HEAD_SIZE      64
-
-
-/* Whether a file is a trace, by its name or by its content. A name that the recorder
- * gives is enough: such a file may be empty */
-static int is_trace(const char *path, const char *name)
-{
-    char head[HEAD_SIZE];
-    ssize_t size;
-    int fd;
-
-    if ((fnmatch("rank-[0-9]*" PREDREG_TRACE_SUFFIX, name, 0) == 0) ||
-        (fnmatch("proc.*" PREDREG_TRACE_SUFFIX, name, 0) == 0)) {
-        return 1;
-    }
-
-    /* Opening a pipe would wait for its writer otherwise */
-    fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0) {
-        return 0;
-    }
-
-    size = read(fd, head, sizeof(head));
-    close(fd);
-    return (size > 0) && ucs_rcache_trace_is_trace(head, size);
-}
 
 /* Check a file in the folder that would be read as a trace of this job. The file is
  * refused unless --force is given, and then it is refused if it is no trace, as only
@@ -69,7 +40,7 @@ static int check_file(const char *folder, const char *name, const char *path, in
                              "folder, or --force to remove them", folder, name);
     }
 
-    if (!is_trace(path, name)) {
+    if (!predreg_is_trace(path)) {
         return predreg_error("--force: '%s' in '%s' is no trace and is not removed, "
                              "but would be read as one; accepted: another folder",
                              name, folder);

@@ -82,9 +82,34 @@ TEST_F(test_dump, folder_that_is_read_is_not_written) {
     std::string before = read("job/0.trace");
 
     expect_refused({"-o", make_link("link", folder), folder},
-                   PREDREG_EXIT_USAGE, "is the folder that is read; accepted: "
-                   "another one");
+                   PREDREG_EXIT_USAGE, "is what is read; accepted: "
+                   "another file");
     EXPECT_EQ(before, read("job/0.trace"));
+}
+
+/* A file that is read stays as it is, whatever its name as an output */
+TEST_F(test_dump, file_that_is_read_is_not_written) {
+    std::string folder = make_job("job", 2), file = folder + "/0.trace";
+    std::string before = read("job/0.trace");
+
+    for (std::string output : {file, make_link("link", file)}) {
+        for (std::string input : {file, folder}) {
+            expect_refused({"-o", output, input}, PREDREG_EXIT_USAGE, "dump: -o: '" +
+                           output + "' is what is read; accepted: another file");
+        }
+    }
+    expect_refused({"-o", folder, file}, EXIT_FAILURE, "is what is read");
+    expect_refused({"-o", folder, make_link("0.trace", file)}, EXIT_FAILURE,
+                   "is what is read");
+
+    /* A file of the output folder is an input by a link */
+    make_folder("out");
+    make_link("out/1.trace", file);
+    expect_refused({"-o", path("out"), folder}, EXIT_FAILURE,
+                   path("out/1.trace") + "' is what is read");
+    EXPECT_EQ(before, read("job/0.trace"));
+
+    EXPECT_EQ(0, call(predreg_dump, {"-o", path("job/new.trace"), folder})) << m_errors;
 }
 
 TEST_F(test_dump, folder_cannot_be_read_as_one_trace) {

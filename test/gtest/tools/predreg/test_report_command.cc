@@ -81,6 +81,37 @@ TEST_F(test_report_command, json) {
     EXPECT_EQ(json, read("json"));
 }
 
+TEST_F(test_report_command, recording_is_not_written_over) {
+    std::string folder = make_job("job", 2), file = folder + "/0.trace";
+    std::string other  = make_file("other", read("job/1.trace"));
+    std::string before = read("job/0.trace");
+
+    expect_refused({"-o", file, file}, PREDREG_EXIT_USAGE,
+                   "report: -o: '" + file + "' is what is read; accepted: ");
+    expect_refused({"-o", file, folder}, PREDREG_EXIT_USAGE, "is what is read");
+    expect_refused({"-o", folder, folder}, PREDREG_EXIT_USAGE,
+                   "'" + folder + "' is what is read");
+    expect_refused({"-o", other, folder}, PREDREG_EXIT_USAGE,
+                   "'" + other + "' is a trace; accepted: another file");
+    expect_refused({"-o", make_file("rank-0000.a.1.trace"), folder}, PREDREG_EXIT_USAGE,
+                   "is a trace");
+    expect_refused({"-o", make_folder("out"), folder}, PREDREG_EXIT_USAGE,
+                   "'" + path("out") + "' is a folder; accepted: another file");
+    EXPECT_EQ(before, read("job/0.trace"));
+    EXPECT_EQ(read("job/1.trace"), read("other"));
+}
+
+/* A report that fails is not written, and the one before stays */
+TEST_F(test_report_command, report_from_before_stays) {
+    std::string output = make_file("out", "old");
+
+    make_folder("bad");
+    make_file("bad/0.trace", "ucx_predreg trace 1\nbegin here\n");
+    expect_refused({"-o", output, path("bad")}, EXIT_FAILURE, "can be read");
+    expect_logged("expected");
+    EXPECT_EQ("old", read("out"));
+}
+
 /* The last allocations are those of the report itself */
 TEST_F(test_report_command, without_memory_a_report_from_before_stays) {
     const std::string folder = make_job("job", 2);
