@@ -63,7 +63,7 @@ if [ -z "$reps" ]; then
     reps=5
     budget=150
 fi
-new_folder "$out" summary.json
+new_folder "$out"
 out=$(cd "$out" && pwd)
 
 part_of demo

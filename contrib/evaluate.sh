@@ -245,7 +245,7 @@ results()
 }
 
 [ -z "$list" ] || { list_parts; exit 0; }
-new_folder "$out" results.csv
+new_folder "$out"
 out=$(cd "$out" && pwd)
 mapfile -t all_rigs < <(rigs_of "${parts[@]}")
 prepare_rigs "$out/install.log" "${all_rigs[@]}"

@@ -382,8 +382,8 @@ refused 1 "budget: '59'; accepted: 60 to 86400" \
 refused 1 "program: 'cg=true'; accepted: NAME=COMMAND.* none of ours" \
     env PREDREG_BUILD="$nobuild/build" "$top/contrib/evaluate.sh" \
     --program cg=true
-touch "$nobuild/results.csv"
-refused 1 "'$nobuild' has results already; accepted: a new folder" \
+touch "$nobuild/table.md"
+refused 1 "'$nobuild' has files in it already; accepted: a new folder" \
     env PREDREG_BUILD="$nobuild/build" "$top/contrib/evaluate.sh" \
     --out "$nobuild"
 [ ! -e "$nobuild/build" ] || fail "a script began to build"

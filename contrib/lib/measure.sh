@@ -13,16 +13,16 @@ range()
         die "$1: '$2'; accepted: $3 to $4"
 }
 
-# new_folder DIR FILE: makes a folder for results, or ends the script. FILE is
-# what a folder with results has.
+# new_folder DIR: makes a folder for results, or ends the script. A folder with files in
+# it is refused: they may have the names of results.
 new_folder()
 {
     [ -n "$1" ] || die "--out: ''; accepted: the name of a folder"
     { mkdir -p "$1" && [ -w "$1" ]; } 2>/dev/null ||
         die "cannot write to '$1'; accepted: a folder that can be written to" \
             "(--out DIR)"
-    [ ! -e "$1/$2" ] ||
-        die "'$1' has results already; accepted: a new folder"
+    [ -z "$(ls -A "$1")" ] ||
+        die "'$1' has files in it already; accepted: a new folder"
 }
 
 # prepare_rigs LOG RIG...: installs and builds all that the programs need in these
