@@ -150,7 +150,7 @@ consumer()
                 "bound" >&2
            exit 2 ;;
         esac
-        prefix=("$predreg" run --summary=json --output "$work/summary"
+        prefix=("$predreg" run --summary=json --summary-file "$work/summary"
                 "${options[@]}" --)
         once "$@"
         result=$(cat "$work/result")

@@ -132,7 +132,11 @@ refused 2 "PRED_HISTRY: there is no knob 'HISTRY', the nearest is HISTORY" \
     env UCX_RCACHE_PRED_HISTRY=3 "$command" run -- echo started
 refused 2 'xml.*text.*json' "$command" run --summary=xml -- true
 refused 2 '/nowhere/at/all' \
-    "$command" run --summary --output /nowhere/at/all/s.json -- true
+    "$command" run --summary --summary-file /nowhere/at/all/s.json -- true
+for tool in run record; do
+    refused 2 'accepted: --summary-file /nowhere/s.json for the summary' \
+        "$command" $tool --output /nowhere/s.json -- echo started
+done
 refused 2 'accepted: --summary=json COMMAND' "$command" run --summary json true
 refused 127 '/nowhere/lib.so' \
     "$command" run --library /nowhere/lib.so -- true
@@ -253,7 +257,7 @@ refused 0 "^$" "$command" record -o "$traces" --force -- true
 [ ! -e "$traces/rank-0000.a.1.trace" ] || fail "--force left a trace"
 [ -e "$traces/notes" ] || fail "--force removed what is no trace"
 refused 127 'no-such-program' \
-    "$command" record -o "$traces/new" --output "$traces/new.txt" -- \
+    "$command" record -o "$traces/new" --summary-file "$traces/new.txt" -- \
     no-such-program
 [ ! -e "$traces/new" ] || fail "a folder for no job was left"
 [ ! -e "$traces/new.txt" ] || fail "a file for no job was left"

@@ -211,7 +211,7 @@ run ft1d-2 stock 2" rounds -r2 cg-2:stock cg-2:predict cg-2:budget-1 ft1d-2:stoc
 [ "$(cut -d ' ' -f 1-3 "$work/out/runs" | sort -u | wc -l)" -eq 8 ] ||
     fail "not all good runs are listed"
 [ "$(cat "$work/out/work")" -eq 5 ] || fail "the work of a millisecond is lost"
-[ "$(grep -c '^run --policy predict --summary=json --output ' \
+[ "$(grep -c '^run --policy predict --summary=json --summary-file ' \
      "$work/commands")" -eq 2 ] || fail "predict was not run twice"
 [ "$(grep -c '^run --policy predict --set BUDGET=1 --summary=json ' \
      "$work/commands")" -eq 2 ] || fail "no budget was set"

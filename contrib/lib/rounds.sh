@@ -135,7 +135,7 @@ ours_of()
     ours=()
     [ -n "$policy" ] || [ "$rig $2" = "verbs 1" ] || return 0
     ours=("$predreg" run --policy "${policy:-leave-pinned}" "${knobs[@]}"
-          --summary=json --output "$1.json" --)
+          --summary=json --summary-file "$1.json" --)
 }
 
 # Sets sampler: what samples the memory of a run, if it shall be

@@ -174,7 +174,9 @@ static void print_help(const predreg_options_t *options)
     printf("usage: ucx_predreg %s %s\n\n%s\n", options->command, options->usage,
            options->intro);
     for (option = options->list; option->name != NULL; ++option) {
-        print_option(option);
+        if (option->help != NULL) {
+            print_option(option);
+        }
     }
     print_option(&help);
     if (options->end != NULL) {

@@ -104,7 +104,7 @@ typedef struct predreg_option {
     const char *value;  /**< Name of the value in the help; NULL: the option has none;
                              in brackets: the value may be missing, and follows "=" */
     const char *help;   /**< What the option does; print_help() breaks the text into
-                             lines */
+                             lines. NULL: the help does not have the option */
 
     /** Take the option. @a value is NULL if the user has given no value.
      *  @return 0, or PREDREG_EXIT_USAGE, and the reason has been printed. */

@@ -168,11 +168,16 @@ static int set_choice(const predreg_option_t *option, const char *knob, const ch
     return PREDREG_EXIT_USAGE;
 }
 
-/* Have the library write the summary to a file, and make the file if there is none */
-static int set_output(const char *path, int *is_new_p)
+/* Have the library append the summary to a file, and make the file if there is none */
+static int set_summary_file(const char *path, int *is_new_p)
 {
     const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC;
     int fd;
+
+    if (predreg_is_trace(path)) {
+        return predreg_error("--summary-file: '%s' is a trace; accepted: another file",
+                             path);
+    }
 
     fd        = open(path, flags | O_EXCL, 0666);
     *is_new_p = (fd >= 0);
@@ -181,12 +186,12 @@ static int set_output(const char *path, int *is_new_p)
     }
 
     if (fd < 0) {
-        return predreg_error("--output: cannot write to '%s': %s; accepted: a file "
-                             "in a folder that can be written to", path,
+        return predreg_error("--summary-file: cannot write to '%s': %s; accepted: a "
+                             "file in a folder that can be written to", path,
                              strerror(errno));
     }
     close(fd);
-    return predreg_env_set_path("--output", PREDREG_KNOB_OUTPUT, path);
+    return predreg_env_set_path("--summary-file", PREDREG_KNOB_OUTPUT, path);
 }
 
 /* If an unknown option is a knob, print how to set it */
@@ -225,14 +230,22 @@ static int read_set(const predreg_option_t *option, const char *value, void *opt
     return predreg_knob_set_variable(value, 1);
 }
 
+/* The option had the meaning of --summary-file, and -o of record another one */
+static int refuse_output(const predreg_option_t *option, const char *value, void *opts)
+{
+    return predreg_error("--output: accepted: --summary-file %s for the summary; and of "
+                         "record, -o or --folder for the traces", value);
+}
+
 #define FIELD(_name) offsetof(predreg_run_opts_t, _name)
 
 #define RUN_OPTIONS \
     {"policy", 0, "P", "predict (default), on-demand, leave-pinned", read_policy, 0}, \
     {"summary", 0, "[=FORMAT]", "print a summary a rank at exit, as text (default) or " \
      "json", read_summary, 0}, \
-    {"output", 0, "FILE", "append the summary to FILE instead of standard error", \
-     predreg_option_string, FIELD(output)}, \
+    {"summary-file", 0, "FILE", "append the summary to FILE instead of standard error", \
+     predreg_option_string, FIELD(summary_file)}, \
+    {"output", 0, "FILE", NULL, refuse_output, 0}, \
     {"set", 0, "KNOB=VALUE", "set UCX_RCACHE_PRED_KNOB; may be repeated", read_set, 0}, \
     {"library", 0, "PATH", "preload this libuct_predreg.so", predreg_option_string, \
      FIELD(library)}
@@ -316,12 +329,12 @@ int predreg_run_parse(int argc, char **argv, int records, predreg_run_opts_t *op
         return PREDREG_EXIT_USAGE;
     }
 
-    if (opts->output != NULL) {
+    if (opts->summary_file != NULL) {
         if (!opts->summary) {
             predreg_set_variable(PREDREG_KNOB_SUMMARY, "text");
             opts->summary = 1;
         }
-        status = set_output(opts->output, &opts->is_new);
+        status = set_summary_file(opts->summary_file, &opts->is_new);
         if (status != 0) {
             return status;
         }
@@ -343,7 +356,7 @@ void predreg_run_cancel(const predreg_run_opts_t *opts)
                                 then stays */
     }
 
-    if (opts->is_new && (stat(opts->output, &st) == 0) && (st.st_size == 0)) {
-        unlink(opts->output);
+    if (opts->is_new && (stat(opts->summary_file, &st) == 0) && (st.st_size == 0)) {
+        unlink(opts->summary_file);
     }
 }

@@ -155,7 +155,7 @@ char *predreg_slurm_export(const char *value, char *const *vars);
 /** The options that do not become variables of the environment. */
 typedef struct {
     const char *library;  /**< Path of the library; NULL: the program looks for it */
-    const char *output;   /**< File of the summary, or NULL */
+    const char *summary_file; /**< NULL: there is none */
     int        is_new;    /**< Whether the file of the summary was made for this command */
     int        summary;   /**< Whether a summary is printed */
     int        no_format; /**< Index of the argument after a --summary without

@@ -51,7 +51,7 @@ TEST_F(test_run_options, none) {
     EXPECT_EQ("", m_errors);
     EXPECT_EQ("prog", command());
     EXPECT_EQ(NULL, m_opts.library);
-    EXPECT_EQ(NULL, m_opts.output);
+    EXPECT_EQ(NULL, m_opts.summary_file);
     EXPECT_FALSE(m_opts.summary);
     EXPECT_EQ("-", variable("UCX_RCACHE_PRED_POLICY"));
 }
@@ -115,23 +115,34 @@ TEST_F(test_run_options, summary_without_an_equals_sign) {
     EXPECT_EQ(0, parse({"--summary", "prog", "json"}));
 }
 
-TEST_F(test_run_options, output) {
+TEST_F(test_run_options, summary_file) {
     std::string file = path("summary");
 
-    EXPECT_EQ(0, parse({"--output", file, "prog"}));
+    EXPECT_EQ(0, parse({"--summary-file", file, "prog"}));
     EXPECT_TRUE(m_opts.summary);
     EXPECT_EQ("text", variable("UCX_RCACHE_PRED_SUMMARY"));
     EXPECT_EQ(file, variable("UCX_RCACHE_PRED_SUMMARY_FILE"));
     EXPECT_TRUE(exists("summary"));
 
-    expect_refused({"--output", path("no/summary"), "prog"},
-                   "--output: cannot write to '" + path("no/summary") + "'");
+    expect_refused({"--summary-file", path("no/summary"), "prog"},
+                   "--summary-file: cannot write to '" + path("no/summary") + "'");
+    expect_refused({"--summary-file", make_file("x", "ucx_predreg trace 1\n"), "prog"},
+                   "--summary-file: '" + path("x") + "' is a trace; accepted: another");
 }
 
-TEST_F(test_run_options, output_is_appended_to) {
+/* The name meant the file of the summary, and -o the folder of traces */
+TEST_F(test_run_options, output_is_refused) {
+    for (m_records = 0; m_records < 2; ++m_records) {
+        expect_refused({"--output", path("summary"), "prog"}, "ucx_predreg: --output: "
+                       "accepted: --summary-file " + path("summary") + " for the summary");
+        EXPECT_FALSE(exists("summary"));
+    }
+}
+
+TEST_F(test_run_options, summary_file_is_appended_to) {
     make_file("summary", "before\n");
     std::filesystem::current_path(path(""));
-    EXPECT_EQ(0, parse({"--summary=json", "--output=summary", "prog"}));
+    EXPECT_EQ(0, parse({"--summary=json", "--summary-file=summary", "prog"}));
     EXPECT_EQ("json", variable("UCX_RCACHE_PRED_SUMMARY"));
     EXPECT_EQ(path("summary"), variable("UCX_RCACHE_PRED_SUMMARY_FILE"));
     EXPECT_EQ("before\n", read("summary"));

@@ -113,7 +113,7 @@ TEST_F(test_start, nothing_is_left_of_what_did_not_run) {
     std::string folder = path("traces"), file = path("summary");
 
     for (const auto &command : {path("none"), make_file("data")}) {
-        EXPECT_NE(0, run({"-o", folder, "--output", file, "--library",
+        EXPECT_NE(0, run({"-o", folder, "--summary-file", file, "--library",
                           m_library, command}, predreg_record));
         EXPECT_FALSE(exists("traces"));
         EXPECT_FALSE(exists("summary"));
@@ -123,7 +123,7 @@ TEST_F(test_start, nothing_is_left_of_what_did_not_run) {
                   predreg_record));
     EXPECT_FALSE(exists("traces"));
     EXPECT_EQ(PREDREG_EXIT_USAGE,
-              run({"-o", path("no/traces"), "--output", file, prog()},
+              run({"-o", path("no/traces"), "--summary-file", file, prog()},
                   predreg_record));
     EXPECT_FALSE(exists("summary"));
 }
@@ -132,12 +132,12 @@ TEST_F(test_start, nothing_is_left_of_what_did_not_run) {
 TEST_F(test_start, what_was_there_is_left) {
     std::string folder = make_folder("traces"), file = make_file("summary");
 
-    EXPECT_NE(0, run({"-o", folder, "--output", file, "--library", m_library,
+    EXPECT_NE(0, run({"-o", folder, "--summary-file", file, "--library", m_library,
                       path("none")}, predreg_record));
     EXPECT_TRUE(exists("traces"));
     EXPECT_TRUE(exists("summary"));
 
-    EXPECT_EQ(5, run({"-o", path("new"), "--output", path("new.txt"),
+    EXPECT_EQ(5, run({"-o", path("new"), "--summary-file", path("new.txt"),
                       "--library", m_library, prog()}, predreg_record));
     EXPECT_TRUE(exists("new"));
     EXPECT_TRUE(exists("new.txt"));
