@@ -8,19 +8,31 @@
 
 #include <tools/predreg/common/command.h>
 #include <tools/predreg/common/knob.h>
+#include <tools/predreg/common/trace_files.h>
 
 #include <errno.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /** @file run.c
  *
- * Both sub-commands replace this program by the command, with execvp(). So the exit
- * status, signals and process id are those of the command itself.
+ * run replaces this program by the command, with execvp(). So the exit status, signals and
+ * process id are those of the command itself. record waits for the command, to say what it
+ * has recorded and how to go on. Meanwhile it is to others as if it were the command:
+ * signals that are sent to it go to the command, and it ends as the command does.
  */
+
+
+/* Process id of the command; 0: it is not started. The thread of the program writes it,
+ * and a handler reads it */
+static volatile pid_t command;
 
 
 static int is_knob(const char *string)
@@ -114,9 +126,86 @@ static int needs_library(const predreg_run_opts_t *opts)
            predreg_preload_has_library(getenv(PREDREG_PRELOAD));
 }
 
-/* Become the command. The function returns only after an error.
+/* The terminal sends a signal to the command as well, and then the code is positive */
+static void pass_on(int number, siginfo_t *info, void *context)
+{
+    if ((info->si_code <= 0) && (command > 0)) {
+        kill(command, number);
+    }
+}
+
+static void pass_on_signals(void)
+{
+    static const int signals[]    = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+    const struct sigaction action = {
+        .sa_sigaction = pass_on,
+        .sa_flags     = SA_SIGINFO | SA_RESTART
+    };
+    struct sigaction present;
+    size_t i;
+
+    for (i = 0; i < ucs_static_array_size(signals); ++i) {
+        /* A signal that is ignored, as under nohup, has to be ignored by the command */
+        if ((sigaction(signals[i], NULL, &present) == 0) &&
+            (present.sa_handler != SIG_IGN)) {
+            sigaction(signals[i], &action, NULL);
+        }
+    }
+}
+
+/* Run a command, which predreg_find_command() has found, as a child, and wait for its end.
+ * @return its status, as waitpid() has it. */
+static int run_and_wait(char **argv)
+{
+    int status = W_EXITCODE(PREDREG_EXIT_CANNOT_RUN, 0);
+    sigset_t all, present;
+
+    /* A signal that comes early waits until the handler knows the command */
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &present);
+    pass_on_signals();
+    command = fork();
+    sigprocmask(SIG_SETMASK, &present, NULL);
+    if (command == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
+        execvp(argv[0], argv);
+        predreg_error("cannot run '%s': %s", argv[0], strerror(errno));
+        _exit(PREDREG_EXIT_CANNOT_RUN);
+    }
+
+    while ((waitpid(command, &status, 0) < 0) && (errno == EINTR));
+    return status;
+}
+
+/* Say what a command has recorded, and how to go on. @return the exit status. */
+static int end_record(const predreg_run_opts_t *opts, int status)
+{
+    struct dirent **entries; /* Left to the end of the program */
+    int count = predreg_trace_names(opts->folder, &entries);
+
+    if (count > 0) {
+        predreg_error("%d trace%s in '%s'; next: ucx_predreg report %s", count,
+                      (count == 1) ? "" : "s", opts->folder, opts->folder);
+    } else {
+        predreg_error("nothing was recorded in '%s': no process has used UCX, or none on "
+                      "this machine; next: ucx_predreg info -- COMMAND", opts->folder);
+        if (opts->is_new_folder) {
+            rmdir(opts->folder);
+        }
+    }
+
+    if (WIFSIGNALED(status)) {
+        setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}); /* The command has dumped it */
+        signal(WTERMSIG(status), SIG_DFL);
+        raise(WTERMSIG(status));
+    }
+    return (WEXITSTATUS(status) != 0) ? WEXITSTATUS(status) : (count <= 0);
+}
+
+/* Become the command, or run it and wait for it. If the command cannot be run, what was
+ * made for it is removed.
  * @return the exit status, and the reason has been printed. */
-static int become(char **argv, const predreg_run_opts_t *opts)
+static int start(char **argv, const predreg_run_opts_t *opts, int records)
 {
     const char *command = argv[0];
     char *folder        = predreg_executable_folder();
@@ -129,7 +218,7 @@ static int become(char **argv, const predreg_run_opts_t *opts)
     }
     free(folder);
     if (status != 0) {
-        return status;
+        goto err_cancel;
     }
 
     if (library != NULL) {
@@ -141,19 +230,22 @@ static int become(char **argv, const predreg_run_opts_t *opts)
 
     /* Delete the traces of an earlier job only now: a command that cannot be started
      * must not cost the user these traces */
-    path = opts->force ? predreg_find_command(command) : NULL;
+    path = records ? predreg_find_command(command) : NULL;
     if (path != NULL) {
         free(path);
-        status = predreg_trace_folder_clear(opts->folder);
+        status = opts->force ? predreg_trace_folder_clear(opts->folder) : 0;
         if (status != 0) {
-            return status;
+            goto err_cancel;
         }
+        return end_record(opts, run_and_wait(argv));
     }
 
     execvp(command, argv);
     status = (errno == ENOENT) ? PREDREG_EXIT_NOT_FOUND :
                                  PREDREG_EXIT_CANNOT_RUN;
     predreg_error("cannot run '%s': %s", command, strerror(errno));
+err_cancel:
+    predreg_run_cancel(opts);
     return status;
 }
 
@@ -163,11 +255,7 @@ static int run(int argc, char **argv, int records)
     int status;
 
     status = predreg_run_parse(argc, argv, records, &opts);
-    if (status == 0) {
-        status = become(argv + optind, &opts);
-        predreg_run_cancel(&opts);
-    }
-    return status;
+    return (status != 0) ? status : start(argv + optind, &opts, records);
 }
 
 int predreg_run(int argc, char **argv)

@@ -11,6 +11,10 @@ extern "C" {
 #include <tools/predreg/run/run.h>
 }
 
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 class test_start : public command_test {
 protected:
     test_start() : m_library(make_file("lib.so", library_content()))
@@ -137,21 +141,66 @@ TEST_F(test_start, what_was_there_is_left) {
     EXPECT_TRUE(exists("traces"));
     EXPECT_TRUE(exists("summary"));
 
-    EXPECT_EQ(5, run({"-o", path("new"), "--summary-file", path("new.txt"),
+    EXPECT_EQ(5, run({"-o", folder, "--summary-file", path("new.txt"),
                       "--library", m_library, prog()}, predreg_record));
-    EXPECT_TRUE(exists("new"));
+    EXPECT_TRUE(exists("traces"));
     EXPECT_TRUE(exists("new.txt"));
 }
 
 TEST_F(test_start, record) {
-    std::string folder = path("traces");
+    std::string folder   = path("traces");
+    std::string recorder = make_file("recorder", "#!/bin/sh\nexec > '" + path("told") +
+            "'\nenv\n: > \"$UCX_RCACHE_PRED_TRACE/rank-0.trace\"\nexit $1\n", 0755);
 
-    EXPECT_EQ(5, run({"-o", folder, "--library", m_library, prog()},
-                     predreg_record));
-    EXPECT_TRUE(exists("traces"));
-    EXPECT_TRUE(told("UCX_RCACHE_PRED_TRACE=" + folder));
+    for (int status : {0, 5}) {
+        EXPECT_EQ(status, run({"-o", folder, "--force", "--library", m_library, recorder,
+                               std::to_string(status)}, predreg_record));
+        EXPECT_TRUE(told("UCX_RCACHE_PRED_TRACE=" + folder));
+        EXPECT_TRUE(contains(m_errors, "ucx_predreg: 1 trace in '" + folder + "'; next: "
+                                       "ucx_predreg report " + folder + "\n")) << m_errors;
+    }
     EXPECT_EQ(0, run({"--help"}, predreg_record));
     EXPECT_EQ(0u, m_output.find("usage: ucx_predreg record [OPTIONS]"));
+}
+
+TEST_F(test_start, record_of_nothing) {
+    std::string nothing = "nothing was recorded in '" + path("traces") + "'";
+
+    EXPECT_EQ(5, run({"-o", path("traces"), "--library", m_library, prog()},
+                     predreg_record));
+    EXPECT_TRUE(contains(m_errors, nothing)) << m_errors;
+    EXPECT_FALSE(exists("traces"));
+
+    /* A program that has done well, too */
+    make_folder("traces");
+    EXPECT_EQ(EXIT_FAILURE, run({"-o", path("traces"), "--library", m_library,
+                                 make_file("good", "#!/bin/sh\n", 0755)},
+                                predreg_record));
+    EXPECT_TRUE(contains(m_errors, nothing)) << m_errors;
+    EXPECT_TRUE(exists("traces"));
+}
+
+/* Signals reach the command, and what ends the command ends record */
+TEST_F(test_start, record_and_signals) {
+    auto record = [&](const std::string &script) {
+        return run({"-o", path("traces"), "--library", m_library, "sh", "-c", script},
+                   predreg_record);
+    };
+    auto record_in_child = [](int argc, char **argv) {
+        pid_t pid = fork();
+        int status;
+
+        if (pid == 0) {
+            _exit(predreg_record(argc, argv));
+        }
+        return (waitpid(pid, &status, 0) == pid) && WIFSIGNALED(status) ?
+               WTERMSIG(status) : 0;
+    };
+
+    EXPECT_EQ(7, record("trap 'exit 7' TERM; kill -TERM $PPID; sleep 10 & wait"));
+    EXPECT_EQ(SIGTERM, call_in_child(record_in_child,
+                                     {"-o", path("traces"), "--library", m_library, "sh",
+                                      "-c", "kill -TERM $$"}));
 }
 
 TEST_F(test_start, record_again) {
