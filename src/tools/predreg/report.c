@@ -225,8 +225,11 @@ static ucs_status_t add_input(predreg_report_t *report, const predreg_report_opt
     return predreg_traces_each(&path, 1, add_only_trace, &job, NULL);
 }
 
-/* Write the whole report to memory. @return the text; the caller frees the text */
-static char *make_text(predreg_report_t *report, const predreg_report_opts_t *opts,
+/* Write the whole report to memory. Inlined, gcc takes the text for the pointer to it, and
+ * warns of a use after the end of the function.
+ * @return the text; the caller frees the text */
+static UCS_F_NOINLINE char *
+make_text(predreg_report_t *report, const predreg_report_opts_t *opts,
                        size_t *length_p)
 {
     char *text   = NULL;
@@ -240,16 +243,39 @@ static char *make_text(predreg_report_t *report, const predreg_report_opts_t *op
     return text;
 }
 
-static ucs_status_t write_text(predreg_report_t *report,
-                               const predreg_report_opts_t *opts, FILE *stream)
+/* Print the headline of a page, with a space for each line break */
+static void print_headline(const char *text)
 {
+    const char *begin = strstr(text, "<h1>");
+    const char *end   = strstr(text, "</h1>");
+
+    for (begin += strlen("<h1>"); begin < end; begin += strspn(begin, " \n")) {
+        begin += printf("%.*s", (int)strcspn(begin, " \n<"), begin);
+        putchar((begin < end) ? ' ' : '\n');
+    }
+}
+
+/* Write the report, and unless it goes to standard output, print what a page says and where
+ * it is */
+static ucs_status_t write_report(predreg_report_t *report,
+                                 const predreg_report_opts_t *opts,
+                                 predreg_output_t *output)
+{
+    int is_shown = (output->stream != stdout) && !opts->json;
     size_t length, written;
+    ucs_status_t status;
     char *text;
 
     text    = make_text(report, opts, &length);
-    written = fwrite(text, 1, length, stream);
+    written = fwrite(text, 1, length, output->stream);
+    status  = predreg_output_close(output, (written == length) ? UCS_OK :
+                                                                 UCS_ERR_IO_ERROR);
+    if ((status == UCS_OK) && is_shown) {
+        print_headline(text);
+        printf("page: %s\n", opts->output);
+    }
     free(text);
-    return (written == length) ? UCS_OK : UCS_ERR_IO_ERROR;
+    return status;
 }
 
 int predreg_report(int argc, char **argv)
@@ -270,10 +296,10 @@ int predreg_report(int argc, char **argv)
     status = predreg_output_open("report", opts.output, &output);
     if (status == UCS_OK) {
         report = predreg_report_create();
-        status = (add_input(report, &opts) != UCS_OK) ? UCS_ERR_CANCELED :
-                 write_text(report, &opts, output.stream);
+        status = (add_input(report, &opts) == UCS_OK) ?
+                 write_report(report, &opts, &output) :
+                 predreg_output_close(&output, UCS_ERR_CANCELED);
         predreg_report_destroy(report);
-        status = predreg_output_close(&output, status);
     }
 
     uct_predreg_knobs_cleanup(&opts.knobs);
