@@ -175,8 +175,10 @@ static ucs_status_t add_job(job_t *job)
     predreg_timeline_fit_reg(&job->first_uses, &job->reg,
                              &job->reg_page_known);
     for (i = 0; i < job->paths.num; ++i) {
+        predreg_progress(i, job->paths.num);
         add_path(job, job->paths.list[i], &num_added);
     }
+    predreg_progress(i, i);
 
     if (num_added == 0) {
         return UCS_ERR_INVALID_PARAM;
@@ -230,7 +232,7 @@ static ucs_status_t add_input(predreg_report_t *report, const predreg_report_opt
  * @return the text; the caller frees the text */
 static UCS_F_NOINLINE char *
 make_text(predreg_report_t *report, const predreg_report_opts_t *opts,
-                       size_t *length_p)
+          size_t *length_p)
 {
     char *text   = NULL;
     FILE *memory = predreg_check_memory(open_memstream(&text, length_p));

@@ -7,6 +7,7 @@
 #include "report_rank.h"
 
 #include <tools/base/memory.h>
+#include <tools/predreg/common/command.h>
 #include <tools/predreg/common/trace_files.h>
 #include <tools/replay/replay.h>
 
@@ -60,6 +61,7 @@ static ucs_status_t play_policies(const predreg_timeline_t *timeline,
             continue;
         }
 
+        predreg_progress_part(predreg_policies[policy].name);
         predreg_replay_params_default(timeline, policy, &params);
         uct_predreg_knobs_to_params(knobs, &params.cache);
         status = predreg_replay(timeline, &params,
@@ -93,6 +95,7 @@ static ucs_status_t play_bounds(const predreg_timeline_t *timeline,
     predreg_replay_params_default(timeline, PREDREG_REPLAY_LRU, &params);
     count = predreg_bounds_to_try(peak, limits);
     for (i = 0; i < count; ++i) {
+        predreg_progress_part("bounds");
         params.limit = limits[i];
         status       = predreg_replay(timeline, &params, &played->bounds[i]);
         if (status != UCS_OK) {
@@ -190,6 +193,7 @@ static ucs_status_t finish_curve(const predreg_timeline_t *timeline,
     unsigned i;
 
     for (i = 0; (i < budgets->num) && (status == UCS_OK); ++i) {
+        predreg_progress_part("budgets");
         if (length == sizeof(*outcomes)) {
             /* The child never waits for this read: the pipe has room for all outcomes */
             length = read(curve->fd, &outcomes[i], sizeof(*outcomes));

@@ -6,12 +6,14 @@
 
 #include "command.h"
 
+#include <ucs/base/clock.h>
 #include <ucs/base/number.h>
 
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /** @file command.c
  *
@@ -25,6 +27,10 @@
 
 /* getopt_long() returns this number for the first long option without a letter */
 #define FIRST_NUMBER 256
+
+/* Time until progress is shown, and between two of its lines, ns */
+#define PROGRESS_DELAY    500000000
+#define PROGRESS_INTERVAL 100000000
 
 /* Columns of the help where the description of an option begins, and ends */
 #define HELP_LEFT    26
@@ -40,6 +46,22 @@ typedef struct {
 /* Where errors are collected; NULL: they are printed */
 static char **collected;
 
+/* The traces of a long piece of work, and how many of them are done */
+static size_t num_done, num_all;
+
+static uint64_t next; /* Time of the next line of progress, ns; 0: no work has begun */
+static int is_shown;  /* Whether the terminal shows a line of progress */
+
+
+
+/* Clear the line of the progress, before something else is printed on the terminal */
+static void clear_progress(void)
+{
+    if (is_shown) {
+        fprintf(stderr, "\r\033[K");
+        is_shown = 0;
+    }
+}
 
 void predreg_errors_collect(char **text_p)
 {
@@ -54,6 +76,7 @@ void predreg_verror(const char *format, va_list args)
     char *text;
 
     if (collected == NULL) {
+        clear_progress();
         fputs("ucx_predreg: ", stderr);
         vfprintf(stderr, format, args);
         fputc('\n', stderr);
@@ -72,6 +95,32 @@ int predreg_error(const char *format, ...)
     predreg_verror(format, args);
     va_end(args);
     return PREDREG_EXIT_USAGE;
+}
+
+void predreg_progress_part(const char *part)
+{
+    const uint64_t now = ucs_monotonic_ns();
+
+    if (next == 0) {
+        next = isatty(STDERR_FILENO) ? (now + PROGRESS_DELAY) : UINT64_MAX;
+    }
+
+    if (now >= next) {
+        fprintf(stderr, "\rtrace %zu of %zu: %s\033[K", num_done + 1, num_all, part);
+        next     = now + PROGRESS_INTERVAL;
+        is_shown = 1;
+    }
+}
+
+void predreg_progress(size_t done, size_t all)
+{
+    num_done = done;
+    num_all  = all;
+    if (done < all) {
+        predreg_progress_part("reading");
+    } else {
+        clear_progress();
+    }
 }
 
 void predreg_set_variable(const char *name, const char *value)

@@ -65,6 +65,17 @@ void predreg_verror(const char *format, va_list args);
  *  @param [out] text_p  The string; if @a text_p is NULL, errors are printed again. */
 void predreg_errors_collect(char **text_p);
 
+/**
+ * Begin a trace, of many that take long. On a terminal, one line of standard error, which is
+ * written over, shows how far the work is. Work that ends within half a second shows nothing.
+ *
+ * @param [in] done  Number of traces before it; @a all ends the work.
+ */
+void predreg_progress(size_t done, size_t all);
+
+/** Begin a part of the work on a trace, after its reading. */
+void predreg_progress_part(const char *part);
+
 /** Go through the words of a text, which is changed. */
 #define predreg_for_each_word(_word, _text, _separators) \
     for (char *_rest, *_word = strtok_r(_text, _separators, &_rest); \

@@ -214,12 +214,14 @@ static ucs_status_t read_folder(reader_t *reader, const char *path)
     }
 
     for (i = 0; i < count; ++i) {
+        predreg_progress(i, count);
         if (status == UCS_OK) {
             status = read_entry(reader, path, entries[i]->d_name);
         }
         free(entries[i]);
     }
     free(entries);
+    predreg_progress(count, count);
 
     if (count == 0) {
         predreg_error("there is no trace in '%s': no file named *%s", path,
@@ -235,6 +237,7 @@ static ucs_status_t read_folder(reader_t *reader, const char *path)
 
 static ucs_status_t read_path(reader_t *reader, const char *path)
 {
+    ucs_status_t status;
     struct stat st;
 
     if (stat(path, &st) != 0) {
@@ -244,7 +247,14 @@ static ucs_status_t read_path(reader_t *reader, const char *path)
     }
 
     reader->num_read = 0;
-    return S_ISDIR(st.st_mode) ? read_folder(reader, path) : read_file(reader, path);
+    if (S_ISDIR(st.st_mode)) {
+        return read_folder(reader, path);
+    }
+
+    predreg_progress(0, 1);
+    status = read_file(reader, path);
+    predreg_progress(1, 1);
+    return status;
 }
 
 /* Warn if two traces are of the same rank. Most likely two jobs have written their traces

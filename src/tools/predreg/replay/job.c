@@ -157,6 +157,7 @@ static ucs_status_t replay_policy(loader_t *loader, const char *path,
         return UCS_OK;
     }
 
+    predreg_progress_part(predreg_policies[policy].name);
     predreg_job_params(loader->opts, timeline, policy, &params);
     status = predreg_replay(timeline, &params, result);
     predreg_job_keep(loader->opts, status, result);
@@ -190,6 +191,7 @@ static ucs_status_t replay_budgets(loader_t *loader, const char *path,
             continue;
         }
 
+        predreg_progress_part("budgets");
         params.cache.budget = budgets->rates[i];
 
         result = add_result(loader->job, PREDREG_REPLAY_LAST + i);
