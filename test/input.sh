@@ -164,7 +164,7 @@ refused 1 'UCX has no memory domain of none here' \
 # Traces
 traces=$(mktemp -d)
 refused 1 "there is no trace in '$traces'" "$command" dump "$traces"
-refused 1 "'/nowhere/at/all': No such file.*accepted: a trace, or a folder" \
+refused 1 "'/nowhere/at/all': No such file.*accepted: a trace, a folder" \
     "$command" dump /nowhere/at/all
 refused 1 'ucx_predreg: not a trace' "$command" dump "$command"
 printf 'ucx_predreg trace 1\nbegin 1 here 1\n' > "$traces/bad.trace"
@@ -179,6 +179,17 @@ refused 1 "cannot write to '/dev/full': No space" \
     "$command" dump -o /dev/full "$traces"
 refused 1 "cannot write to '/dev/full': No space" \
     "$command" dump --binary -o /dev/full "$traces"
+for tool in dump 'replay --json' 'report --json'; do
+    echo "== $tool of standard input"
+    # shellcheck disable=SC2086
+    "$command" $tool "$traces/bad.trace" > "$traces/named"
+    # shellcheck disable=SC2086
+    "$command" $tool - < "$traces/bad.trace" | sed "s#/dev/stdin#$traces/bad.trace#g; s#\bstdin\b#bad.trace#g" |
+        diff "$traces/named" - || fail "$tool of standard input is another"
+done
+printf 'ucx_predreg trace 1\nbegin here\n' > "$traces/named"
+refused 1 '/dev/stdin: line 2: ' sh -c '"$0" dump - < "$1"' "$command" "$traces/named"
+rm "$traces/named"
 refused 2 'needs a file to write to' "$command" dump --binary "$traces"
 refused 2 'accepted: one file or folder' "$command" dump
 refused 2 'accepted: one file or folder' "$command" dump "$traces" "$traces"

@@ -61,8 +61,9 @@ static const predreg_option_t list[] = {
 static const predreg_options_t options = {
     .command    = "dump",
     .only_input = 1,
-    .usage      = "[OPTIONS] FILE|FOLDER",
-    .intro      = "Print a trace, or all traces in a folder, in the text form.\n",
+    .usage      = "[OPTIONS] FILE|FOLDER|-",
+    .intro      = "Print a trace, or all traces in a folder, in the text form; - is\n"
+                  "standard input.\n",
     .list       = list
 };
 

@@ -54,9 +54,10 @@ static const predreg_option_t list[] = {
 static const predreg_options_t options = {
     .command    = "report",
     .only_input = 1,
-    .usage      = "[OPTIONS] FILE|FOLDER",
+    .usage      = "[OPTIONS] FILE|FOLDER|-",
     .intro      = "Replay a trace, or all traces of a job in a folder, under each\n"
-                  "policy, and write what came of it as one HTML page.\n",
+                  "policy, and write what came of it as one HTML page; - is a trace on\n"
+                  "standard input.\n",
     .list       = list
 };
 

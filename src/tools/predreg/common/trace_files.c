@@ -240,9 +240,10 @@ static ucs_status_t read_path(reader_t *reader, const char *path)
     ucs_status_t status;
     struct stat st;
 
+    path = strcmp(path, "-") ? path : "/dev/stdin";
     if (stat(path, &st) != 0) {
-        predreg_error("'%s': %s; accepted: a trace, or a folder of traces",
-                      path, strerror(errno));
+        predreg_error("'%s': %s; accepted: a trace, a folder of traces, or - for standard "
+                      "input", path, strerror(errno));
         return UCS_ERR_NO_ELEM;
     }
 

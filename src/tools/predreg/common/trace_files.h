@@ -61,9 +61,9 @@ int predreg_is_trace(const char *path);
 int predreg_trace_names(const char *folder, struct dirent ***entries_p);
 
 /**
- * Load traces one after another: each file given ("-": standard input), and in each folder
- * given the files named *.trace, in the order of their names. If @a func frees each trace at once, only
- * one trace is in memory at a time, so jobs may be of any size. If two traces are of the
+ * Load traces one after another: each file given ("-": standard input), and in each
+ * folder given the files named *.trace, in the order of their names. If @a func frees each
+ * trace at once, only one trace is in memory at a time, so jobs may be of any size. If two traces are of the
  * same rank, a warning is printed at the end.
  *
  * A trace that cannot be read is left out if other traces can be. An entry of a folder

@@ -281,9 +281,9 @@ int predreg_replay_opts_parse(int argc, char **argv,
     };
     const predreg_options_t options = {
         .command = "replay",
-        .usage   = "[OPTIONS] FOLDER|FILE...",
+        .usage   = "[OPTIONS] FILE|FOLDER|-...",
         .intro   = "Play what was recorded again, under other policies: what memory they\n"
-                   "register, and how long the program waits.\n",
+                   "register, and how long the program waits; - is a trace on standard input.\n",
         .list    = list
     };
     int status;

@@ -138,7 +138,7 @@ TEST_F(test_trace_files, two_jobs) {
 TEST_F(test_trace_files, nothing_there) {
     EXPECT_EQ(UCS_ERR_NO_ELEM, load(path("none")));
     EXPECT_TRUE(contains(m_errors, "'" + path("none") + "': No such file or "
-                         "directory; accepted: a trace, or a folder of traces"))
+                         "directory; accepted: a trace, a folder of traces, or -"))
             << m_errors;
     EXPECT_EQ(UCS_ERR_NO_ELEM, load(make_folder("empty")));
     EXPECT_TRUE(contains(m_errors, "there is no trace in '" + path("empty") +
