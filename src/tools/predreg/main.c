@@ -9,6 +9,7 @@
 #endif
 
 #include <tools/predreg/common/command.h>
+#include <tools/predreg/common/knob.h>
 
 #include <ucs/debug/log_def.h>
 
@@ -35,7 +36,8 @@ static const struct {
      "say what prediction would do here, and what is in the way"},
     {"calibrate", predreg_calibrate,
      "say from how many sends on registering a small buffer pays"},
-    {"explain", predreg_explain, "say what a job's error means, and what to do"}
+    {"explain", predreg_explain, "say what a job's error means, and what to do"},
+    {"knobs", predreg_knobs, "list the settings of the library"}
 };
 
 
@@ -70,7 +72,7 @@ static void usage(FILE *stream)
 
     fprintf(stream, "usage: ucx_predreg COMMAND [OPTIONS]\n"
                     "       ucx_predreg --help | --version\n\n"
-                    "Commands (ucx_predreg COMMAND --help says more):\n");
+                    "Commands (ucx_predreg help COMMAND says more):\n");
     for (i = 0; i < ucs_static_array_size(commands); ++i) {
         fprintf(stream, "  %-9s %s\n", commands[i].name,
                 commands[i].help);
@@ -79,20 +81,26 @@ static void usage(FILE *stream)
 
 static void print_accepted(const char *name)
 {
-    char *list = predreg_format("%s", "");
+    const char *nearest = predreg_nearer(name, "help",
+                                         predreg_nearer(name, "version", NULL));
+    char *list          = predreg_format("%s", "");
     size_t i;
 
     for (i = 0; i < ucs_static_array_size(commands); ++i) {
-        list = predreg_list(list, commands[i].name);
+        list    = predreg_list(list, commands[i].name);
+        nearest = predreg_nearer(name, commands[i].name, nearest);
     }
 
-    predreg_error("unknown command '%s'; accepted: %s, --help, --version",
-                  name, list);
+    predreg_error("unknown command '%s'%s%s; accepted: %s, help, version", name,
+                  (nearest != NULL) ? ", the nearest is " : "",
+                  (nearest != NULL) ? nearest : "", list);
     free(list);
 }
 
 int main(int argc, char **argv)
 {
+    static const char *const help[]    = {"help", "--help", "-h", NULL};
+    static const char *const version[] = {"version", "--version", "-V", NULL};
     size_t i;
 
     ucs_log_push_handler(log_message);
@@ -102,12 +110,16 @@ int main(int argc, char **argv)
         return PREDREG_EXIT_USAGE;
     }
 
-    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
-        usage(stdout);
-        return EXIT_SUCCESS;
+    if (predreg_is_any(argv[1], help, 0)) {
+        if (argc == 2) {
+            usage(stdout);
+            return EXIT_SUCCESS;
+        }
+        argv[1] = argv[2];
+        argv[2] = "--help";
     }
 
-    if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+    if (predreg_is_any(argv[1], version, 0)) {
         printf("ucx_predreg %s (built with UCX %s)\n", PACKAGE_VERSION,
                PREDREG_UCX_VERSION_STRING);
         return EXIT_SUCCESS;

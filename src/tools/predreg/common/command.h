@@ -51,6 +51,7 @@ int predreg_report(int argc, char **argv);
 int predreg_info(int argc, char **argv);
 int predreg_calibrate(int argc, char **argv);
 int predreg_explain(int argc, char **argv);
+int predreg_knobs(int argc, char **argv);
 
 
 /** Print the program's name and an error on standard error.

@@ -88,22 +88,23 @@ static unsigned distance(const char *a, const char *b)
     return row[strlen(b)];
 }
 
-/* The name of a knob is similar to @a name if at most a third of the letters of @a name,
- * and one more letter, have to be changed to make the name of the knob */
+/* A known name is similar to @a name if at most a third of the letters of @a name, and one
+ * more letter, have to be changed to make the known name */
+const char *predreg_nearer(const char *name, const char *known, const char *nearest)
+{
+    return (strlen(name) <= MAX_NAME) &&
+           (distance(name, known) < ((nearest == NULL) ? 2 + (strlen(name) / 3) :
+                                                         distance(name, nearest))) ?
+           known : nearest;
+}
+
 const char *predreg_knob_nearest(const char *name)
 {
-    unsigned least      = 2 + (strlen(name) / 3);
     const char *nearest = NULL;
     const uct_predreg_knob_t *knob;
-    unsigned change;
 
-    for (knob = uct_predreg_knob_table;
-         (knob->field.name != NULL) && (strlen(name) <= MAX_NAME); ++knob) {
-        change = distance(name, knob->field.name);
-        if (change < least) {
-            least   = change;
-            nearest = knob->field.name;
-        }
+    for (knob = uct_predreg_knob_table; knob->field.name != NULL; ++knob) {
+        nearest = predreg_nearer(name, knob->field.name, nearest);
     }
 
     return nearest;

@@ -50,6 +50,11 @@ int predreg_knob_set_variable(const char *arg, int is_checked);
 /** @return the values of a knob whose values have names, up to a NULL. */
 const char *const *predreg_knob_values(const char *name);
 
+/** @return the one of two known names that is more similar to a name.
+ *  @param [in] nearest  NULL: there is one known name only, or the other one is not
+ *                       similar; then it may be that none is, and NULL is returned. */
+const char *predreg_nearer(const char *name, const char *known, const char *nearest);
+
 /** @return the name of the most similar knob; NULL: none is similar. */
 const char *predreg_knob_nearest(const char *name);
 

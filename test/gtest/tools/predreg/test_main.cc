@@ -9,6 +9,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <sstream>
+
 /* The program as it was built: which command it runs, and what it says if there
  * is no such command. (Each command has tests of its own.) */
 class test_main : public command_test {
@@ -25,13 +27,24 @@ protected:
         return call_in_child(execute, args);
     }
 
+    /* No line of what was printed is longer than a terminal is wide */
+    void expect_narrow()
+    {
+        std::istringstream lines(m_output);
+        std::string line;
+
+        while (std::getline(lines, line)) {
+            EXPECT_GE(80u, line.size()) << line;
+        }
+    }
+
     static constexpr const char *COMMANDS[] = {"run", "record", "dump", "stat",
                                                "replay", "report", "info",
-                                               "calibrate"};
+                                               "calibrate", "knobs"};
 };
 
 TEST_F(test_main, help) {
-    for (std::string option : {"-h", "--help"}) {
+    for (std::string option : {"-h", "--help", "help"}) {
         EXPECT_EQ(0, run({option}));
         EXPECT_EQ(0u, m_output.find("usage: ucx_predreg COMMAND [OPTIONS]\n"));
         EXPECT_EQ("", m_errors);
@@ -43,7 +56,7 @@ TEST_F(test_main, help) {
 }
 
 TEST_F(test_main, version) {
-    for (std::string option : {"-V", "--version"}) {
+    for (std::string option : {"-V", "--version", "version"}) {
         EXPECT_EQ(0, run({option}));
         EXPECT_EQ(0u, m_output.find("ucx_predreg ")) << m_output;
         EXPECT_TRUE(contains(m_output, " (built with UCX 1.")) << m_output;
@@ -58,20 +71,53 @@ TEST_F(test_main, no_command) {
 
 TEST_F(test_main, unknown_command) {
     EXPECT_EQ(2, run({"replai"}));
-    EXPECT_EQ("ucx_predreg: unknown command 'replai'; accepted: run, record, "
-              "dump, stat, replay, report, info, calibrate, explain, --help, "
-              "--version\n", m_errors);
+    EXPECT_EQ("ucx_predreg: unknown command 'replai', the nearest is replay; accepted: "
+              "run, record, dump, stat, replay, report, info, calibrate, explain, knobs, "
+              "help, version\n", m_errors);
+    EXPECT_EQ(2, run({"verison"}));
+    EXPECT_TRUE(contains(m_errors, "the nearest is version")) << m_errors;
+    EXPECT_EQ(2, run({"gibberish"}));
+    EXPECT_FALSE(contains(m_errors, "nearest")) << m_errors;
+    EXPECT_EQ(2, run({"help", "replai"}));
+    EXPECT_TRUE(contains(m_errors, "the nearest is replay")) << m_errors;
 }
 
 TEST_F(test_main, every_command_knows_its_name) {
     for (std::string command : COMMANDS) {
         EXPECT_EQ(0, run({command, "--help"}));
         EXPECT_TRUE(contains(m_output, "ucx_predreg " + command)) << m_output;
+        std::string help = m_output;
+        EXPECT_EQ(0, run({"help", command}));
+        EXPECT_EQ(help, m_output);
+        expect_narrow();
 
         EXPECT_EQ(2, run({command, "--no-such-option"})) << command;
         EXPECT_TRUE(contains(m_errors, "ucx_predreg " + command + ": "))
                 << m_errors;
     }
+}
+
+/* Each knob has an example that the knob accepts */
+TEST_F(test_main, knobs) {
+    std::string line;
+    unsigned num = 0;
+
+    EXPECT_EQ(0, run({"knobs"}));
+    expect_narrow();
+    EXPECT_TRUE(contains(m_output, "UCX_RCACHE_PRED_BUDGET=1\n  What ")) << m_output;
+    EXPECT_TRUE(contains(m_output, " off          - nobody"));
+    EXPECT_FALSE(contains(m_output, "PRED_DQ_SIZE"));
+    std::istringstream lines(m_output);
+    while (std::getline(lines, line)) {
+        size_t begin = line.find("--set "), end = line.find(" -- ./app");
+        if (begin == std::string::npos) {
+            continue;
+        }
+        ++num;
+        EXPECT_EQ(0, run({"run", "--policy", "leave-pinned", "--set",
+                          line.substr(begin + 6, end - begin - 6), "true"})) << m_errors;
+    }
+    EXPECT_LE(20u, num);
 }
 
 TEST_F(test_main, output_that_is_lost_is_an_error) {
