@@ -83,13 +83,15 @@ grows leave
 
 start plain
 sleep 0.3
-expect 0 "^ +3 +$pid predict +thread +8.0M 16.0M" "$command" stat $pid
+expect 0 "^liveproc +3 +$pid predict +thread +8.0M 16.0M" "$command" stat $pid
 expect 0 '^[0-9:]+  1 process, 8.0M registered, 0B pinned, 12 keys$' "$command" stat $pid
 # The rate of the second table is that of the time between them
 expect 0 liveproc "$command" stat --interval 0.5 --count 2 $pid $pid
 rate=$("$command" stat --interval 0.5 --count 2 $pid |
-       awk '/liveproc/ { rate = $9 } END { print int(rate) }')
+       awk '/liveproc/ { rate = $10 } END { print int(rate) }')
 [ "$rate" -ge 10 ] && [ "$rate" -le 110 ] || fail "rate $rate, not about 90"
+expect 0 '^liveproc +8.0M +[0-9.]+$' "$command" stat --columns hit%,now $pid
+expect 2 "--columns: 'THEN'; accepted: names of columns" "$command" stat --columns NOW,THEN
 # Asked for no process in particular, it finds this one among others
 expect 0 "$pid" "$command" stat
 # Those that are there are shown beside those that are not
@@ -139,7 +141,7 @@ complaint closed 'has closed a descriptor'
 start plain
 sleep 0.2
 kill -STOP $pid
-expect 0 "^ +3 +$pid predict" "$command" stat $pid
+expect 0 "^liveproc +3 +$pid predict" "$command" stat $pid
 kill -CONT $pid
 stop
 

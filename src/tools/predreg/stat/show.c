@@ -7,15 +7,21 @@
 #include "stat.h"
 
 #include <tools/base/fields.h>
+#include <tools/predreg/common/command.h>
+
+#include <ucs/sys/math.h>
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 
 /** @file show.c
  *
- * Pure functions that append to a line: the columns of the table are one macro, which
- * the header and the rows expand.
+ * Pure functions that append to a text: the columns of the table are one macro, which
+ * their names, their widths and the rows expand.
  */
 
 #define NSEC_PER_SEC 1e9
@@ -163,8 +169,8 @@ static const char *cell_budget(char *cell,
     _column(5, "CRIT%", 0, PART(critical)) \
     _column(7, "BUDGET%", 0, cell_budget(cell, now)) \
     _column(6, "SPENT%", 0, cell_percent(cell, rates.spent, rates.budget)) \
-    _column(7, "SPENT,S", 0, SECONDS(stats.budget_spent)) \
-    _column(6, "ROOM,S", 0, SECONDS(stats.room_lost)) \
+    _column(7, "SPENT-S", 0, SECONDS(stats.budget_spent)) \
+    _column(6, "ROOM-S", 0, SECONDS(stats.room_lost)) \
     _column(5, "CPU%", 0, PART(cpu)) \
     _column(8, "USES", 1, COUNT(stats.uses)) \
     _column(5, "ARENA", 0, BYTES(arena_committed)) \
@@ -179,30 +185,108 @@ static const char *cell_budget(char *cell,
     _column(6, "KLIMIT", 0, \
             cell_known(cell, now->keys_limit != UINT64_MAX, 0, now->keys_limit))
 
-void predreg_stat_header(ucs_string_buffer_t *line)
-{
-#define COLUMN(_width, _name, _always, _value) \
-    ucs_string_buffer_appendf(line, "%*s ", _width, _name);
-    COLUMNS(COLUMN)
-#undef COLUMN
-    ucs_string_buffer_appendf(line, "COMMAND");
-}
+/* The cells of a line of the table */
+#define NAME(_width, _name, _always, _value)  _name,
+#define WIDTH(_width, _name, _always, _value) _width,
+static const char names[][CELL_SIZE] = {COLUMNS(NAME)};
+static const int widths[]            = {COLUMNS(WIDTH)};
+#define NUM_COLUMNS ucs_static_array_size(names)
 
-void predreg_stat_row(const predreg_stat_proc_t *proc,
-                      const predreg_stat_proc_t *before,
-                      ucs_string_buffer_t *line)
+typedef char cells_t[NUM_COLUMNS][CELL_SIZE];
+
+
+static void fill_cells(const predreg_stat_proc_t *proc, const predreg_stat_proc_t *before,
+                       cells_t cells)
 {
     const ucs_rcache_pred_snapshot_t *now = &proc->state.snapshot;
     int known                             = is_known(proc);
     rates_t rates                         = rates_between(proc, before);
+    unsigned i                            = 0;
     char cell[CELL_SIZE];
 
 #define COLUMN(_width, _name, _always, _value) \
-    ucs_string_buffer_appendf(line, "%*s ", _width, \
-                              (known || (_always)) ? (_value) : "-");
+    strcpy(cells[i++], (known || (_always)) ? (_value) : "-");
     COLUMNS(COLUMN)
 #undef COLUMN
-    ucs_string_buffer_appendf(line, "%s", proc->state.command);
+}
+
+/* Whether some process has something in a column: not "-" in the columns up to HIT%, and
+ * not "-" or 0 in those after it */
+static int has_value(unsigned column, const cells_t *rows, unsigned num)
+{
+    const char *empty = (column < 10) ? "-" : "-0.B";
+    unsigned i;
+
+    for (i = 0; i < num; ++i) {
+        if (strspn(rows[i][column], empty) < strlen(rows[i][column])) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static void put_row(const char *command, int width, const cells_t cells, const int *shown,
+                    const char *end, ucs_string_buffer_t *strb)
+{
+    unsigned i;
+
+    ucs_string_buffer_appendf(strb, "%-*s", width, command);
+    for (i = 0; i < NUM_COLUMNS; ++i) {
+        if (shown[i]) {
+            ucs_string_buffer_appendf(strb, " %*s", widths[i], cells[i]);
+        }
+    }
+    ucs_string_buffer_appendf(strb, "%s\n", end);
+}
+
+void predreg_stat_table(const predreg_view_t *view, const predreg_view_t *before,
+                        uint64_t wanted, int width, unsigned height, const char *end,
+                        ucs_string_buffer_t *strb)
+{
+    cells_t *rows  = predreg_alloc(view->num_procs, sizeof(*rows));
+    int name_width = strlen("COMMAND");
+    int shown[NUM_COLUMNS];
+    unsigned i;
+
+    for (i = 0; i < view->num_procs; ++i) {
+        name_width = ucs_max(name_width, (int)strlen(view->procs[i].state.command));
+        fill_cells(&view->procs[i], predreg_view_find(before, view->procs[i].pid), rows[i]);
+    }
+
+    width -= name_width;
+    for (i = 0; i < NUM_COLUMNS; ++i) {
+        shown[i] = (wanted != 0) ? ((wanted >> i) & 1) :
+                                   has_value(i, rows, view->num_procs);
+        width   -= shown[i] ? (abs(widths[i]) + 1) : 0;
+        shown[i] = shown[i] && (width >= 0);
+    }
+
+    put_row("COMMAND", name_width, names, shown, end, strb);
+    for (i = 0; (i < view->num_procs) && (i < height); ++i) {
+        put_row(view->procs[i].state.command, name_width, rows[i], shown, end, strb);
+    }
+    if (i < view->num_procs) {
+        ucs_string_buffer_appendf(strb, "and %u more%s\n", view->num_procs - i, end);
+    }
+    free(rows);
+}
+
+int predreg_stat_columns(const char *list, uint64_t *columns_p)
+{
+    char *copy = predreg_format("%s", list);
+    int status = 0;
+    unsigned i;
+
+    predreg_for_each_word(word, copy, ",") {
+        for (i = 0; (i < NUM_COLUMNS) && strcasecmp(word, names[i]); ++i);
+        if (i == NUM_COLUMNS) {
+            status = predreg_error("--columns: '%s'; accepted: names of columns, such as "
+                                   "in PID,NOW,PEAK,HIT%%", word);
+        }
+        *columns_p |= 1ul << i;
+    }
+    free(copy);
+    return status;
 }
 
 void predreg_stat_title(const predreg_stat_proc_t *procs, unsigned num_procs,
@@ -213,6 +297,7 @@ void predreg_stat_title(const predreg_stat_proc_t *procs, unsigned num_procs,
     uint64_t registered                        = 0;
     uint64_t pinned                            = 0;
     uint64_t keys                              = 0;
+    uint64_t pool_sum                          = 0;
     int known                                  = 0;
     uint64_t pools[UCS_RCACHE_PRED_POOL_LAST]  = {};
     char cell[CELL_SIZE];
@@ -221,6 +306,7 @@ void predreg_stat_title(const predreg_stat_proc_t *procs, unsigned num_procs,
     for (i = 0; i < num_procs; ++i) {
         for (kind = 0; kind < UCS_RCACHE_PRED_POOL_LAST; ++kind) {
             pools[kind] += procs[i].state.snapshot.pool_kinds[kind];
+            pool_sum    += procs[i].state.snapshot.pool_kinds[kind];
         }
         pinned += procs[i].state.snapshot.kernel_pinned;
         if (is_known(&procs[i])) {
@@ -244,7 +330,10 @@ void predreg_stat_title(const predreg_stat_proc_t *procs, unsigned num_procs,
                                   cell_bytes(cell, registered));
     }
     ucs_string_buffer_appendf(line, ", %s pinned", cell_bytes(cell, pinned));
-    ucs_rcache_pred_pools_text(pools, line);
+    if (pool_sum > 0) {
+        ucs_string_buffer_appendf(line, ", %s in UCX's pools", cell_bytes(cell, pool_sum));
+        ucs_rcache_pred_pools_text(pools, line);
+    }
     if (known) {
         ucs_string_buffer_appendf(line, ", %lu keys", keys);
     }

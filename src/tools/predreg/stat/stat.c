@@ -27,9 +27,6 @@
 
 #define EXIT_NO_PROCESS 1
 
-/* A negative precision makes printf() print the whole string */
-#define NO_WIDTH        (-1)
-
 #define INTERVAL_MIN    0.1
 #define INTERVAL_MAX    86400.
 
@@ -69,6 +66,11 @@ static int read_count(const predreg_option_t *option, const char *value, void *a
     return 0;
 }
 
+static int read_columns(const predreg_option_t *option, const char *value, void *arg)
+{
+    return predreg_stat_columns(value, &((predreg_stat_opts_t*)arg)->columns);
+}
+
 static int parse_pids(char **args, predreg_stat_opts_t *opts)
 {
     unsigned i, num;
@@ -95,6 +97,8 @@ static int parse_pids(char **args, predreg_stat_opts_t *opts)
 static const predreg_option_t list[] = {
     {"json", 0, NULL, "one JSON object a process on a line; on a terminal, too, once if "
      "not told otherwise", predreg_option_flag, offsetof(predreg_stat_opts_t, json)},
+    {"columns", 0, "NAME[,NAME...]", "show these columns of the table, and not those that "
+     "have something", read_columns, 0},
     {"interval", 0, "S", "repeat every S seconds, 0.1 to 86400", read_interval, 0},
     {"count", 0, "N", "end after N times", read_count, 0},
     {NULL}
@@ -136,47 +140,30 @@ void predreg_stat_opts_cleanup(predreg_stat_opts_t *opts)
     free(opts->pids);
 }
 
-/* Print as much of the text as fits into a line of the terminal.
- * @param [in] width  Width of the terminal; NO_WIDTH: print all of the text. */
-static void put_line(ucs_string_buffer_t *line, int width, const char *end)
+/* @param [in] width  Width of a line. */
+static void put_table(const predreg_stat_opts_t *opts, const predreg_view_t *view,
+                      const predreg_view_t *before, int width, unsigned height,
+                      const char *end)
 {
-    printf("%.*s%s\n", width, ucs_string_buffer_cstr(line), end);
-    ucs_string_buffer_reset(line);
-}
-
-static void put_title(const predreg_view_t *view, int width, const char *end,
-                      ucs_string_buffer_t *line)
-{
-    time_t now = time(NULL);
+    ucs_string_buffer_t strb = UCS_STRING_BUFFER_INITIALIZER;
+    time_t now               = time(NULL);
     struct tm tm;
     char text[16];
 
     localtime_r(&now, &tm);
     strftime(text, sizeof(text), "%H:%M:%S", &tm);
-    ucs_string_buffer_appendf(line, "%s  ", text);
-    predreg_stat_title(view->procs, view->num_procs, line);
-    put_line(line, width, end);
-}
-
-static void put_table(const predreg_view_t *view, const predreg_view_t *before,
-                      int width, unsigned height, const char *end)
-{
-    ucs_string_buffer_t line = UCS_STRING_BUFFER_INITIALIZER;
-    unsigned i;
-
-    put_title(view, width, end, &line);
-    predreg_stat_header(&line);
-    put_line(&line, width, end);
-    for (i = 0; (i < view->num_procs) && (i < height); ++i) {
-        predreg_stat_row(&view->procs[i],
-                         predreg_view_find(before, view->procs[i].pid), &line);
-        put_line(&line, width, end);
-    }
-    ucs_string_buffer_cleanup(&line);
+    ucs_string_buffer_appendf(&strb, "%s  ", text);
+    predreg_stat_title(view->procs, view->num_procs, &strb);
+    printf("%.*s%s\n", width, ucs_string_buffer_cstr(&strb), end);
+    ucs_string_buffer_reset(&strb);
+    predreg_stat_table(view, before, opts->columns, width, height, end, &strb);
+    printf("%s", ucs_string_buffer_cstr(&strb));
+    ucs_string_buffer_cleanup(&strb);
 }
 
 /* Draw the table on a terminal, over the table that was drawn before */
-static void draw(const predreg_view_t *view, const predreg_view_t *before)
+static void draw(const predreg_stat_opts_t *opts, const predreg_view_t *view,
+                 const predreg_view_t *before)
 {
     unsigned width = 80, height = 24;
     struct winsize size;
@@ -189,11 +176,11 @@ static void draw(const predreg_view_t *view, const predreg_view_t *before)
     }
 
     /* The height of the table: the terminal also shows the title, the names of columns,
-     * the texts, and a line for the cursor */
-    height = (height > view->num_texts + 3) ? (height - view->num_texts - 3) :
+     * the texts, the line that tells of more processes, and a line for the cursor */
+    height = (height > view->num_texts + 4) ? (height - view->num_texts - 4) :
                                               1;
     printf(TERM_HOME);
-    put_table(view, before, width, height, TERM_CLEAR_LINE);
+    put_table(opts, view, before, width, height, TERM_CLEAR_LINE);
     for (i = 0; i < view->num_texts; ++i) {
         printf("%.*s" TERM_CLEAR_LINE "\n", (int)width,
                view->texts[i]);
@@ -209,7 +196,8 @@ static void put_json(const predreg_view_t *view)
 
     for (i = 0; i < view->num_procs; ++i) {
         predreg_stat_json(&view->procs[i], now / 1000000, &line);
-        put_line(&line, NO_WIDTH, "");
+        puts(ucs_string_buffer_cstr(&line));
+        ucs_string_buffer_reset(&line);
     }
     ucs_string_buffer_cleanup(&line);
 }
@@ -221,11 +209,11 @@ void predreg_stat_print(const predreg_stat_opts_t *opts,
     unsigned i;
 
     if (opts->screen) {
-        draw(view, before);
+        draw(opts, view, before);
     } else if (opts->json) {
         put_json(view);
     } else if (view->num_procs > 0) {
-        put_table(view, before, NO_WIDTH, UINT_MAX, "");
+        put_table(opts, view, before, INT_MAX, UINT_MAX, "");
     }
     fflush(stdout);
 

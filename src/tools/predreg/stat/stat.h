@@ -18,7 +18,7 @@ BEGIN_C_DECLS
  *
  * `ucx_predreg stat`: the live counters of running processes. page.c reads the page of a
  * process (ucs/stat/live.h), proc.c looks at a process,
- * view.c at all, show.c makes lines of text, stat.c reads the options and prints again
+ * view.c at all, show.c makes the text, stat.c reads the options and prints again
  * and again. info takes a view as well.
  */
 
@@ -123,18 +123,24 @@ const predreg_stat_proc_t *predreg_view_find(const predreg_view_t *view,
 int predreg_view_says(const predreg_view_t *view, const char *text);
 
 
-/** Append the names of the columns, without a newline. */
-void predreg_stat_header(ucs_string_buffer_t *line);
-
 /**
- * Append a process as a row of the table, without a newline.
+ * Append the table of a view: the names of the columns, and a line for each process.
  *
- * @param [in] before  The same process at an earlier look: rates are of the time between
- *                     the two looks. NULL: rates are of the whole run.
+ * @param [in] before  An earlier view: rates are of the time between the two views. Rates of
+ *                     a process that is not in it are of the whole run.
+ * @param [in] wanted  Columns, as predreg_stat_columns() has them. 0: those in which some
+ *                     process has something.
+ * @param [in] width   Columns that do not fit into a line of this width are left out.
+ * @param [in] height  The most processes; the last line tells how many more there are.
+ * @param [in] end     Appended to each line, before the newline.
  */
-void predreg_stat_row(const predreg_stat_proc_t *proc,
-                      const predreg_stat_proc_t *before,
-                      ucs_string_buffer_t *line);
+void predreg_stat_table(const predreg_view_t *view, const predreg_view_t *before,
+                        uint64_t wanted, int width, unsigned height, const char *end,
+                        ucs_string_buffer_t *strb);
+
+/** Read names of columns, separated by commas. @param [out] columns_p  A bit for each column;
+ *  0 at first. @return 0, or the exit status, and the reason has been printed. */
+int predreg_stat_columns(const char *list, uint64_t *columns_p);
 
 /** Append a line about all processes together, without a newline. */
 void predreg_stat_title(const predreg_stat_proc_t *procs, unsigned num_procs,
@@ -151,6 +157,7 @@ typedef struct {
     int           json;
     int           screen;    /**< Whether to redraw a terminal */
     int           repeats;   /**< Whether an interval was given */
+    uint64_t      columns;   /**< As for predreg_stat_table() */
     double        interval;  /**< Seconds, 0.1 to 86400 */
     unsigned long count;     /**< Number of looks; 0: without end */
     pid_t         *pids;     /**< Each process once */

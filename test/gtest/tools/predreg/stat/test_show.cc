@@ -7,9 +7,11 @@
 #include <common/fake_system.h>
 
 extern "C" {
+#include <tools/predreg/common/command.h>
 #include <tools/predreg/stat/stat.h>
 }
 
+#include <climits>
 #include <cmath>
 #include <sstream>
 
@@ -62,14 +64,34 @@ protected:
         return text;
     }
 
+    static uint64_t columns(const std::string &list)
+    {
+        uint64_t columns = 0;
+
+        EXPECT_EQ(0, predreg_stat_columns(list.c_str(), &columns));
+        return columns;
+    }
+
+    std::string table(const std::vector<predreg_stat_proc_t> &procs, const char *wanted,
+                      int width = INT_MAX, unsigned height = UINT_MAX,
+                      const predreg_stat_proc_t *before = NULL)
+    {
+        const predreg_view_t view = {(predreg_stat_proc_t*)procs.data(),
+                                     (unsigned)procs.size()};
+        const predreg_view_t old  = {(predreg_stat_proc_t*)before, before != NULL};
+
+        return line([&](ucs_string_buffer_t *buffer) {
+            predreg_stat_table(&view, &old, columns(wanted), width, height, "", buffer);
+        });
+    }
+
     /* The cells of the row of a process, by the names of their columns */
     std::map<std::string, std::string>
-    row(const predreg_stat_proc_t *before = NULL)
+    row(const predreg_stat_proc_t *before = NULL, const char *wanted = ALL)
     {
-        std::istringstream names(line(predreg_stat_header));
-        std::istringstream cells(line([&](ucs_string_buffer_t *buffer) {
-            predreg_stat_row(&m_proc, before, buffer);
-        }));
+        std::string text = table({m_proc}, wanted, INT_MAX, UINT_MAX, before);
+        std::istringstream names(text.substr(0, text.find('\n')));
+        std::istringstream cells(text.substr(text.find('\n')));
         std::map<std::string, std::string> row;
         std::string name, cell;
 
@@ -80,6 +102,11 @@ protected:
         EXPECT_FALSE(cells >> cell);
         return row;
     }
+
+    static constexpr const char *ALL =
+            "RANK,PID,POLICY,HELPER,NOW,PEAK,AVG,PINNED,USES/S,HIT%,LATE,EARLY,WASTED,"
+            "REFUSED,CRIT%,BUDGET%,SPENT%,SPENT-S,ROOM-S,CPU%,USES,ARENA,ANSWERED,FIREHOSE,"
+            "FHHIT%,POOLS,KEYS,KPEAK,KLIMIT";
 
     std::string bytes(uint64_t bytes)
     {
@@ -106,8 +133,8 @@ TEST_F(test_stat_show, row_of_the_whole_run) {
         {"KEYS", "12"},     {"KPEAK", "34"},    {"KLIMIT", "-"},
         {"HIT%", "75.0"},   {"LATE", "4"},      {"EARLY", "5"},
         {"WASTED", "6"},    {"REFUSED", "7"},   {"CRIT%", "10.0"},
-        {"BUDGET%", "1"},   {"SPENT%", "1.0"},  {"SPENT,S", "0.100"},
-        {"ROOM,S", "0.250"}, {"CPU%", "5.0"},   {"USES", "200"},
+        {"BUDGET%", "1"},   {"SPENT%", "1.0"},  {"SPENT-S", "0.100"},
+        {"ROOM-S", "0.250"}, {"CPU%", "5.0"},   {"USES", "200"},
         {"ARENA", "64.0M"}, {"ANSWERED", "8"},  {"FIREHOSE", "2.0K"}, {"FHHIT%", "75.0"},
         {"COMMAND", "program"}};
 
@@ -130,7 +157,7 @@ TEST_F(test_stat_show, row_since_the_last_look) {
     EXPECT_EQ("10.0", found["HIT%"]);
     EXPECT_EQ("25.0", found["CRIT%"]);
     EXPECT_EQ("2.0", found["SPENT%"]);
-    EXPECT_EQ("0.100", found["SPENT,S"]);
+    EXPECT_EQ("0.100", found["SPENT-S"]);
     EXPECT_EQ("10.0", found["CPU%"]);
     EXPECT_EQ("200", found["USES"]);
 }
@@ -194,7 +221,7 @@ TEST_F(test_stat_show, row_under_leave_pinned) {
     auto found = row();
     for (const char *name : {"HELPER", "NOW", "PEAK", "AVG", "KEYS", "KPEAK",
                              "KLIMIT", "HIT%", "LATE", "EARLY", "WASTED", "REFUSED", "CRIT%", "BUDGET%",
-                             "SPENT%", "SPENT,S", "CPU%", "ARENA",
+                             "SPENT%", "SPENT-S", "CPU%", "ARENA",
                              "ANSWERED"}) {
         EXPECT_EQ("-", found[name]) << name;
     }
@@ -202,6 +229,53 @@ TEST_F(test_stat_show, row_under_leave_pinned) {
     EXPECT_EQ("10", found["USES/S"]);
     EXPECT_EQ("200", found["USES"]);
     EXPECT_EQ("4.0K", found["PINNED"]);
+}
+
+/* The command comes first, so that it is there on a narrow terminal; columns without
+ * anything are left out */
+TEST_F(test_stat_show, columns) {
+    EXPECT_EQ("COMMAND RANK   NOW  HIT%\nprogram    3  1.5K  75.0\n",
+              table({m_proc}, "hit%,NOW,rank"));
+
+    std::string all = table({m_proc}, "");
+    EXPECT_EQ(0u, all.find("COMMAND RANK     PID POLICY       HELPER     NOW ")) << all;
+    for (const char *name : {"KLIMIT", "POOLS"}) {
+        EXPECT_FALSE(contains(all, name)) << all;
+    }
+
+    predreg_stat_proc_t other    = m_proc;
+    other.state.snapshot.pool_bytes = 1;
+    EXPECT_TRUE(contains(table({m_proc, other}, ""), "POOLS"));
+    stats().bytes_now = 0;
+    stats().late      = 0;
+    EXPECT_TRUE(contains(table({m_proc}, ""), "NOW"));
+    EXPECT_FALSE(contains(table({m_proc}, ""), "LATE"));
+
+    uint64_t found = 0;
+    EXPECT_EQ(PREDREG_EXIT_USAGE, capture([&] {
+        return predreg_stat_columns("NOW,THEN", &found);
+    }));
+    EXPECT_EQ("ucx_predreg: --columns: 'THEN'; accepted: names of columns, such as in "
+              "PID,NOW,PEAK,HIT%\n", m_errors);
+}
+
+TEST_F(test_stat_show, size) {
+    std::vector<predreg_stat_proc_t> procs(256, m_proc);
+
+    for (int width : {20, 40, 80, 132}) {
+        std::istringstream lines(table(procs, "", width, 20));
+        std::string line, last;
+        unsigned num = 0;
+
+        while (std::getline(lines, line)) {
+            EXPECT_GE((size_t)width, line.size()) << line;
+            EXPECT_LE((size_t)width, line.size() + ((num < 21) ? 14 : width));
+            last = line;
+            ++num;
+        }
+        EXPECT_EQ(22u, num);
+        EXPECT_EQ("and 236 more", last);
+    }
 }
 
 TEST_F(test_stat_show, bytes) {
@@ -222,7 +296,8 @@ TEST_F(test_stat_show, title) {
     EXPECT_EQ("0 processes, 0B pinned", title({}));
     EXPECT_EQ("1 process, 1.5K registered, 4.0K pinned, 12 keys", title({m_proc}));
     m_proc.state.snapshot.pool_kinds[UCS_RCACHE_PRED_POOL_RC_SEND] = 2ul << 20;
-    EXPECT_EQ("2 processes, 3.0K registered, 8.0K pinned (rc_send 4.0 MiB), 24 keys",
+    EXPECT_EQ("2 processes, 3.0K registered, 8.0K pinned, 4.0M in UCX's pools "
+              "(rc_send 4.0 MiB), 24 keys",
               title({m_proc, m_proc}));
     EXPECT_EQ("2 processes, 3.0K registered, 8.0K pinned, 24 keys", title(procs));
 

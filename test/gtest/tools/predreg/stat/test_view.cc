@@ -137,8 +137,8 @@ TEST_F(test_stat_view, print) {
     print();
     EXPECT_TRUE(contains(m_output, "  2 processes, 0B registered, 24.0K "
                          "pinned, 0 keys\n")) << m_output;
-    EXPECT_TRUE(contains(m_output, " one\n")) << m_output;
-    EXPECT_TRUE(contains(m_output, " two\n")) << m_output;
+    EXPECT_TRUE(contains(m_output, "\none ")) << m_output;
+    EXPECT_TRUE(contains(m_output, "\ntwo ")) << m_output;
     EXPECT_EQ("ucx_predreg: process 7: there is no such process\n", m_errors);
 
     /* What was said before is not said again */
