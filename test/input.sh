@@ -409,4 +409,31 @@ refused 125 "timeout: '0'; accepted: a whole number from 1" \
     "$top/test/rig/run.sh" --timeout 0 -- true
 rm -r "$nobuild"
 
+# Completion has the sub-commands, options and knobs that the program has
+# complete_to WORDS WORD...: the last word of a command line is completed to these
+complete_to()
+{
+    local expected=$1 output
+    shift
+    # shellcheck disable=SC2016
+    output=$(PATH=$(dirname "$command"):$PATH bash -c '
+        . "$0/contrib/completion/ucx_predreg"
+        compopt() { :; }
+        COMP_WORDS=(ucx_predreg "$@")
+        COMP_CWORD=$#
+        _ucx_predreg ucx_predreg "${COMP_WORDS[$#]}" "${COMP_WORDS[$# - 1]}"
+        echo "${COMPREPLY[*]}"' "$top" "$@")
+    echo "== completion of $*: $output"
+    [ "$output" = "$expected" ] || fail "completion of $*: not $expected"
+}
+
+complete_to 'record replay report' re
+complete_to 'help' he
+complete_to 'calibrate' help cal
+complete_to '--summary --summary-file --set' run --s
+complete_to '--folder --force' record --fo
+complete_to 'MAX_PINNED= MAX_REGIONS=' run --set MAX
+complete_to 'ucx_info' run --policy predict -- ucx_inf
+complete_to '' dump some
+
 exit $errors

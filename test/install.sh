@@ -12,7 +12,7 @@ errors=0
 find_one()
 {
     local found
-    found=$(find "$root" -name "$1" | head -n 1)
+    found=$(find "$root" -path "*/$1" | head -n 1)
     [ -n "$found" ] || {
         echo "$1 was not installed" >&2
         return 1
@@ -20,14 +20,15 @@ find_one()
     echo "$found"
 }
 
-for name in libuct_predreg.so libuct_predreg_core.so libucp_windows.so ucx_predreg \
+for name in libuct_predreg.so libuct_predreg_core.so libucp_windows.so bin/ucx_predreg \
             ucx_predreg_probe ucx_predreg.1 ucx_predreg.7 ucx-predreg.pc \
-            libucp_firehose.so firehose.h ucp-firehose.pc firehose.c; do
+            libucp_firehose.so firehose.h ucp-firehose.pc firehose.c \
+            completions/ucx_predreg site-functions/_ucx_predreg; do
     find_one "$name" || errors=1
 done
 [ $errors -eq 0 ] || exit 1
 
-"$(find_one ucx_predreg)" --version
+"$(find_one bin/ucx_predreg)" --version
 
 # Under the installed library, UCX itself lists the knobs
 LD_PRELOAD=$(find_one libuct_predreg.so) ucx_info -c |
@@ -58,7 +59,7 @@ mapfile -t listed < <(sed -n '/^%files/,/^%changelog/p' \
     -e 's|^%{_libdir}|lib|p' -e 's|^%{_libexecdir}|libexec|p' \
     -e 's|^%{_docdir}|share/doc|p' -e 's|^%{_mandir}|share/man|p' \
     -e 's|^%{_datadir}|share|p' -e 's|^%{_includedir}|include|p')
-prefix=$(dirname "$(dirname "$(find_one ucx_predreg)")")
+prefix=$(dirname "$(dirname "$(find_one bin/ucx_predreg)")")
 while read -r file; do
     for pattern in "${listed[@]}"; do
         # shellcheck disable=SC2053 # It is a pattern
