@@ -29,7 +29,7 @@ new_folder()
 # rigs, and sets load, the load average before
 prepare_rigs()
 {
-    local log=$1 packages=(hpcc)
+    local log=$1 packages=(hpcc libdw-dev)
     shift
     # The build is load too
     load=$(cut -d ' ' -f 1 /proc/loadavg)
