@@ -19,6 +19,18 @@ fail()
     errors=1
 }
 
+# refused STATUS PATTERN COMMAND...
+refused()
+{
+    local expected=$1 pattern=$2 output status=0
+    shift 2
+    output=$("$@" 2>&1) || status=$?
+    echo "== $*"
+    echo "$output"
+    [ "$status" -eq "$expected" ] || fail "status $status, not $expected"
+    echo "$output" | grep -qE "$pattern" || fail "no '$pattern'"
+}
+
 # A program that initializes UCP, under the preload, with a variable set:
 #   aside VARIABLE=VALUE PATTERN...
 aside()
@@ -70,6 +82,10 @@ not_accepted NODE_MAX_PINNED=lots '256K to 8388607T, .* 64M, or inf$'
 aside UCX_RCACHE_ENABLE=y          "UCX_RCACHE_ENABLE=y keeps UCX's own cache"
 aside UCX_MEM_EVENTS=n             'memory events of UCM are not available'
 
+# A component that UCX does not have is named, once in a process, and nothing is managed
+refused 0 "COMPONENTS: there is no component 'bi' here; there are .*self" \
+    env UCX_RCACHE_PRED_COMPONENTS=bi LD_PRELOAD="$library" ucx_info -e -u t
+
 # So are values in UCX's configuration files
 folder=$(mktemp -d)
 echo 'UCX_RCACHE_PRED_HISTORY = 4294967304' > "$folder/ucx.conf"
@@ -101,18 +117,6 @@ output=$(LD_PRELOAD=$alone/libuct_predreg.so ucx_info -e -u t 2>&1) ||
 echo "$output" | grep 'stepping aside: cannot load' ||
     fail "without its core: nothing said"
 rm -r "$alone"
-
-# refused STATUS PATTERN COMMAND...
-refused()
-{
-    local expected=$1 pattern=$2 output status=0
-    shift 2
-    output=$("$@" 2>&1) || status=$?
-    echo "== $*"
-    echo "$output"
-    [ "$status" -eq "$expected" ] || fail "status $status, not $expected"
-    echo "$output" | grep -qE "$pattern" || fail "no '$pattern'"
-}
 
 refused 2 'fast.*predict.*on-demand.*leave-pinned' \
     "$command" run --policy fast -- true

@@ -128,9 +128,9 @@ int uct_predreg_components_are_here(const uct_predreg_core_t *core);
 void uct_predreg_components_tell(const uct_predreg_knobs_t *knobs,
                                  ucs_string_buffer_t *strb);
 
-/** Log each name in UCX_RCACHE_PRED_COMPONENTS that no component of UCX has, if the log
- *  level is info or higher. To be called when UCX reads a configuration of a component:
- *  before, UCX may not have loaded its components. */
+/** Warn of each name in UCX_RCACHE_PRED_COMPONENTS that no component of UCX has; of ib,
+ *  the default, only if the log level is info or higher. To be called when UCX reads a
+ *  configuration of a component: before, UCX may not have loaded its components. */
 void uct_predreg_components_check(const uct_predreg_core_t *core);
 
 

@@ -98,7 +98,7 @@ void uct_predreg_components_check(const uct_predreg_core_t *core)
     unsigned i, count;
     char text[256];
 
-    if (!ucs_log_is_enabled(UCS_LOG_LEVEL_INFO) ||
+    if (!ucs_log_is_enabled(UCS_LOG_LEVEL_WARN) ||
         (real->uct_query_components(&components, &count) != UCS_OK)) {
         return;
     }
@@ -106,8 +106,11 @@ void uct_predreg_components_check(const uct_predreg_core_t *core)
     for (i = 0; i < requested->count; ++i) {
         if (!is_one_of(real, requested->names[i], components, count, text,
                        sizeof(text))) {
-            ucs_info("UCX_RCACHE_PRED_COMPONENTS: there is no component '%s' "
-                     "here; there are %s", requested->names[i], text);
+            /* The default is no mistake where UCX is without InfiniBand */
+            ucs_log(strcmp(requested->names[i], "ib") ? UCS_LOG_LEVEL_WARN :
+                                                        UCS_LOG_LEVEL_INFO,
+                    "UCX_RCACHE_PRED_COMPONENTS: there is no component '%s' here; "
+                    "there are %s", requested->names[i], text);
         }
     }
 

@@ -58,7 +58,7 @@ protected:
     {
         char message[512];
 
-        if (level != UCS_LOG_LEVEL_INFO) {
+        if ((level > UCS_LOG_LEVEL_INFO) || (level < UCS_LOG_LEVEL_WARN)) {
             return UCS_LOG_FUNC_RC_CONTINUE;
         }
 
@@ -106,7 +106,9 @@ TEST_F(test_components, the_others_are_named) {
                        "'Cma' here; there are self, ib, cma"}), check());
 }
 
-TEST_F(test_components, nothing_is_said_to_those_who_do_not_ask) {
+TEST_F(test_components, names_are_warned_of) {
     set("COMPONENTS", "infiniband");
-    EXPECT_EQ(infos_t(), check(UCS_LOG_LEVEL_WARN));
+    EXPECT_EQ(1u, check(UCS_LOG_LEVEL_WARN).size());
+    s_infos.clear();
+    EXPECT_EQ(infos_t(), check(UCS_LOG_LEVEL_ERROR));
 }
