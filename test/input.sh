@@ -293,6 +293,8 @@ echo "$folder"
 [[ $folder == "$traces/new /"*libuct_predreg.so ]] ||
     fail "the ranks were not told of the folder"
 rm -r "$traces"
+refused 2 'ARENA=4k is not accepted; accepted: 0, or 1M to 1T' \
+    "$command" replay --policy arena=4k .
 refused 2 "'fastest'.*clairvoyant" "$command" replay --policy fastest .
 refused 2 "'0'.*1 to" "$command" replay --ranks 0 .
 refused 2 "'many'.*1 to" "$command" replay --ranks many .

@@ -58,7 +58,7 @@ static char *list_policies(int with_limit)
 /* Read the number behind the equals sign of a policy.
  * @param [in] whole  POLICY=LIMIT, for messages. */
 static int parse_limit(const char *whole, unsigned policy, const char *number,
-                       uint64_t *limits)
+                       predreg_replay_opts_t *opts)
 {
     char *accepted;
 
@@ -69,8 +69,13 @@ static int parse_limit(const char *whole, unsigned policy, const char *number,
         return PREDREG_EXIT_USAGE;
     }
 
-    limits[policy] = predreg_bytes(number);
-    if (limits[policy] == 0) {
+    if ((policy == PREDREG_REPLAY_ARENA) &&
+        (uct_predreg_knobs_set(&opts->knobs, "ARENA", number) != UCS_OK)) {
+        return PREDREG_EXIT_USAGE;
+    }
+
+    opts->limits[policy] = predreg_bytes(number);
+    if (opts->limits[policy] == 0) {
         return predreg_error("--policy: '%s'; accepted: a number from 1, as in %s=%s",
                              whole, predreg_policies[policy].name,
                              limit_kind(policy)->example);
@@ -100,7 +105,7 @@ static int parse_policy(const char *arg, predreg_replay_opts_t *opts)
 
     opts->policies[policy] = 1;
     return (arg[length] == '\0') ?
-           0 : parse_limit(arg, policy, &arg[length + 1], opts->limits);
+           0 : parse_limit(arg, policy, &arg[length + 1], opts);
 }
 
 /* Read a list of policies. The option may be given several times */
