@@ -87,8 +87,8 @@ replay()
                 }
             }
         }
-        match($0, /^[{]"policy":"[a-z-]+"/) {
-            row = substr($0, RSTART + 11, RLENGTH - 12)
+        match($0, /"policy":"[a-z-]+"/) {
+            row = substr($0, RSTART + 10, RLENGTH - 11)
             fields(substr($0, RSTART + RLENGTH))
         }'
 }

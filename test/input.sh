@@ -415,6 +415,44 @@ refused 125 "timeout: '0'; accepted: a whole number from 1" \
     "$top/test/rig/run.sh" --timeout 0 -- true
 rm -r "$nobuild"
 
+# Lines of JSON are as their schema says
+if command -v python3 > /dev/null; then
+    echo "== lines of JSON"
+    traces=$(mktemp -d)
+    cat > "$traces/a.trace" <<TRACE
+ucx_predreg trace 3
+meta rank 0
+domain 0 mlx5_0
+begin 1 0x100000 1M id=1 duration=100us
+end 1.01 id=1
+begin 2 0x100000 1M id=2 duration=100us
+end 2.01 id=2
+TRACE
+    {
+        "$command" replay --json --per-rank --curve "$traces"
+        "$command" replay --json --ranks 4 --cores-per-node 4 --ranks-per-node 2 "$traces"
+        "$command" report --json "$traces"
+        "$command" info --json || true
+        "$command" calibrate --json || true
+        mkfifo "$traces/in"
+        "$build/test/apps/liveproc" plain < "$traces/in" > "$traces/out" &
+        exec 9> "$traces/in"
+        until [ -s "$traces/out" ]; do
+            sleep 0.05
+        done
+        sleep 0.2
+        "$command" stat --json $!
+        exec 9>&-
+    } > "$traces/lines" 2> /dev/null
+    python3 "$top/test/json_lines.py" "$top/docs/json.schema.json" \
+        replay scale report info calibrate stat < "$traces/lines" ||
+        fail "lines are not as the schema says"
+    ! python3 "$top/test/json_lines.py" "$top/docs/json.schema.json" \
+        <<< '{"type": "stat", "uses": "many", "new": 1}' ||
+        fail "the schema accepts anything"
+    rm -r "$traces"
+fi
+
 # Completion has the sub-commands, options and knobs that the program has
 # complete_to WORDS WORD...: the last word of a command line is completed to these
 complete_to()

@@ -58,7 +58,7 @@ trace=$work/loop.trace
 json=$("$command" replay --json --policy on-demand --reg-cost 1000,0 \
            --dereg-cost 500,0 "$trace")
 echo "$json"
-pattern='^{"policy":"on-demand","pinned_avg_bytes":[0-9]+,'
+pattern='^{"type":"replay","policy":"on-demand","pinned_avg_bytes":[0-9]+,'
 pattern+='"pinned_peak_bytes":1048576,"byte_seconds":524445.286400,"uses":100,'
 pattern+='"hits":0,"late":0,"early":0,"wasted":0,'
 pattern+='"critical_path_seconds":0.000150000,"duration_seconds":0.995150000,'

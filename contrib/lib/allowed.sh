@@ -50,7 +50,7 @@ values()
     local field=$1
     shift
     "$command" replay --json "${costs[@]}" "$@" "$trace" |
-        sed -n "s/^{\"policy\".*\"$field\":\\([0-9.]*\\).*/\\1/p" | tr '\n' ' '
+        sed -n "s/^{\"type\":\"replay\".*\"$field\":\\([0-9.]*\\).*/\\1/p" | tr '\n' ' '
 }
 
 # play KIND: a line for each bound

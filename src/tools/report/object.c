@@ -368,6 +368,7 @@ void report_write_object(const report_data_t *report, ucs_string_buffer_t *strb)
     ucs_json_t *json = &(ucs_json_t){ .strb = strb };
 
     ucs_json_begin(json, NULL, '{');
+    ucs_json_string(json, "type", "report");
     ucs_json_string(json, "ucx_predreg", PACKAGE_VERSION);
     ucs_json_string(json, "command", report_meta(report, "command"));
     ucs_json_string(json, "recorded_policy", report_meta(report, "policy"));

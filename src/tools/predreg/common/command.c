@@ -145,7 +145,7 @@ uint64_t predreg_bytes(const char *text)
     return ucs_number_parse(text, 1, &bytes) ? bytes : 0;
 }
 
-ucs_json_t *predreg_json_begin(void)
+ucs_json_t *predreg_json_begin(const char *type)
 {
     static ucs_string_buffer_t text;
     static ucs_json_t json;
@@ -153,6 +153,7 @@ ucs_json_t *predreg_json_begin(void)
     ucs_string_buffer_init(&text);
     json = (ucs_json_t){&text, 0};
     ucs_json_begin(&json, NULL, '{');
+    ucs_json_string(&json, "type", type);
     return &json;
 }
 

@@ -96,8 +96,9 @@ uint64_t predreg_bytes(const char *text);
 
 
 /** Begin the only JSON object of the program. The object before must have been printed.
+ *  @param [in] type  One of docs/json.md.
  *  @return the writer of the object. */
-ucs_json_t *predreg_json_begin(void);
+ucs_json_t *predreg_json_begin(const char *type);
 
 /** Write a number as a member of a JSON object, or null if the number is not known.
  *  @param [in] digits  Number of digits after the point. */

@@ -192,7 +192,7 @@ static void put_table(ucs_json_t *json, const predreg_facts_t *facts,
 void predreg_calibrate_print_json(const predreg_facts_t *facts)
 {
     const predreg_probe_t *probe = &facts->probe;
-    ucs_json_t *json             = predreg_json_begin();
+    ucs_json_t *json             = predreg_json_begin("calibrate");
     ucs_reuse_costs_t costs;
     char version[64];
     unsigned i;

@@ -404,7 +404,7 @@ static void put_settings(ucs_json_t *json)
 void predreg_info_print_json(const predreg_facts_t *facts,
                              const predreg_problems_t *problems)
 {
-    ucs_json_t *json = predreg_json_begin();
+    ucs_json_t *json = predreg_json_begin("info");
     unsigned i;
 
     ucs_json_string(json, "ucx_predreg", PACKAGE_VERSION);

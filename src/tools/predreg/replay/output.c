@@ -76,7 +76,7 @@ static void print_json(const predreg_replay_result_t *result,
                        const predreg_damage_t *damage, size_t num_ranks,
                        long rank, predreg_recommended_t recommended)
 {
-    ucs_json_t *json = predreg_json_begin();
+    ucs_json_t *json = predreg_json_begin("replay");
 
     ucs_json_string(json, "policy", predreg_policies[result->policy].name);
     ucs_json_printf(json, "pinned_avg_bytes", "%.0f", result->pinned_avg_bytes);
@@ -205,7 +205,7 @@ void predreg_replay_print_excess(const predreg_replay_result_t *predict,
 
 static void print_json_arena(const predreg_gain_t *gain)
 {
-    ucs_json_t *json = predreg_json_begin();
+    ucs_json_t *json = predreg_json_begin("arena");
 
     predreg_gain_put(json, gain);
     ucs_json_printf(json, "pinned_avg_bytes", "%.0f", gain->average);
@@ -247,7 +247,7 @@ static void print_json_sends(const predreg_sends_t *sends)
 {
     const ucs_reuse_gain_t *gain = &sends->gain;
     int is_known                 = (sends->calibrated > 0);
-    ucs_json_t *json             = predreg_json_begin();
+    ucs_json_t *json             = predreg_json_begin("sends");
 
     predreg_sends_put(json, sends);
     ucs_json_printf(json, "length", "%.0f", sends->length_sum / sends->ranks);

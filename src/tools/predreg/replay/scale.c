@@ -95,7 +95,7 @@ static void print_json(const predreg_job_t *job,
                        const predreg_scale_params_t *params,
                        const predreg_scale_t *scale)
 {
-    ucs_json_t *json = predreg_json_begin();
+    ucs_json_t *json = predreg_json_begin("scale");
     int has_max      = (opts->node_max > 0);
     int has          = has_helpers(scale);
 

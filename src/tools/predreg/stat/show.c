@@ -358,6 +358,7 @@ void predreg_stat_json(const predreg_stat_proc_t *proc, uint64_t time_ms,
     /* Whole numbers are used, because the format of floating-point numbers
      * depends on the locale */
     ucs_json_begin(json, NULL, '{');
+    ucs_json_string(json, "type", "stat");
     ucs_json_printf(json, "time", "%lu.%03lu,", time_ms / 1000, time_ms % 1000);
     ucs_rcache_pred_snapshot_to_json(&state->snapshot, line);
     ucs_json_printf(json, "age_seconds", "%lu.%06lu", proc->age / 1000000000ul,

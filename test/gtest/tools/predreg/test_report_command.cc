@@ -74,7 +74,7 @@ TEST_F(test_report_command, json) {
     std::string folder = make_job("job", 2);
 
     EXPECT_EQ(0, call(predreg_report, {"--json", folder})) << m_errors;
-    EXPECT_EQ(0u, m_output.find("{\"ucx_predreg\":"));
+    EXPECT_EQ(0u, m_output.find("{\"type\":\"report\",\"ucx_predreg\":"));
     EXPECT_EQ("}\n", m_output.substr(m_output.size() - 2));
     std::string json = m_output;
 

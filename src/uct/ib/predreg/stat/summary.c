@@ -182,7 +182,7 @@ static void format_json(const ucs_rcache_pred_snapshot_t *snapshot,
                         const char *ucx, const char *settings,
                         ucs_string_buffer_t *strb)
 {
-    ucs_string_buffer_appendf(strb, "{");
+    ucs_string_buffer_appendf(strb, "{\"type\":\"summary\",");
     ucs_rcache_pred_snapshot_to_json(snapshot, strb);
     ucs_string_buffer_appendf(strb,
                               ",\"ucx_settings\":\"%s\",\"ucx_version\":"

@@ -107,7 +107,7 @@ TEST_F(test_calibrate_command, nothing_to_calibrate) {
     EXPECT_FALSE(contains(m_output, "break-even,")) << m_output;
 
     EXPECT_EQ(1, calibrate({"--json", "--set", "COMPONENTS=none"}));
-    EXPECT_EQ(0u, m_output.find("{\"fraction\":25,\"ucx\":\"1."));
+    EXPECT_EQ(0u, m_output.find("{\"type\":\"calibrate\",\"fraction\":25,\"ucx\":\"1."));
     EXPECT_EQ(m_output.size() - 1, m_output.find('\n'));
     EXPECT_TRUE(contains(m_output, ",\"ucp\":null,\"domains\":[{\"component\":"))
             << m_output;
@@ -135,7 +135,7 @@ TEST_F(test_calibrate_command, what_was_measured) {
     }
 
     json();
-    for (std::string part : {"{\"fraction\":25,\"ucx\":\"1.18.1\",\"ucp\":{"
+    for (std::string part : {"{\"type\":\"calibrate\",\"fraction\":25,\"ucx\":\"1.18.1\",\"ucp\":{"
                              "\"registration_call_us\":"
                              "40.0000,\"registration_page_us\":0.0000,"
                              "\"lookup_ns\":15.000,\"pays_from\":129,"

@@ -73,7 +73,7 @@ TEST_F(test_info, leave_pinned) {
 TEST_F(test_info, json) {
     EXPECT_EQ(1, info({"--json", "--set", "WINDO=9"}));
     EXPECT_EQ("", m_errors);
-    EXPECT_EQ(0u, m_output.find("{\"ucx_predreg\":\""));
+    EXPECT_EQ(0u, m_output.find("{\"type\":\"info\",\"ucx_predreg\":\""));
     EXPECT_EQ(m_output.size() - 1, m_output.find('\n'));
     for (std::string part : {"\"known\":true", "\"tried\":null",
                              "\"works\":false}", "\"max_pinned\":null",

@@ -61,27 +61,27 @@ TEST_F(test_replay_command, json) {
     std::string folder = make_job("job", 2);
 
     EXPECT_EQ(0, replay({"--json", "--policy=predict,lru=16k", folder}));
-    EXPECT_EQ(2u, lines("{\"policy\":\"")) << m_output;
+    EXPECT_EQ(2u, lines("{\"type\":\"replay\",\"policy\":\"")) << m_output;
     EXPECT_EQ(2u, lines("\"uses\":10,"));
     EXPECT_EQ(2u, lines(",\"ranks\":2,"));
     EXPECT_EQ(1u, lines("\"bound_bytes\":32768"));
 
     EXPECT_EQ(0, replay({"--json", "--set=MAX_PINNED=1m", "--set=MAX_REGIONS=8", folder}));
     for (const char *policy : {"predict", "on-demand", "strict-lru", "bounded"}) {
-        EXPECT_EQ(1u, lines(std::string("{\"policy\":\"") + policy + "\"")) << m_output;
+        EXPECT_EQ(1u, lines(std::string("{\"type\":\"replay\",\"policy\":\"") + policy + "\"")) << m_output;
     }
     EXPECT_EQ(4u, lines("\"bound_bytes\":2097152,\"bound_regions\":16,"));
     EXPECT_EQ(0u, lines("\"limit\""));
 
     EXPECT_EQ(0, replay({"--json", "--policy=leave-pinned,merging", folder}));
-    EXPECT_EQ(1u, lines("{\"policy\":\"leave-pinned\"")) << m_output;
-    EXPECT_EQ(1u, lines("{\"policy\":\"merging\"")) << m_output;
+    EXPECT_EQ(1u, lines("{\"type\":\"replay\",\"policy\":\"leave-pinned\"")) << m_output;
+    EXPECT_EQ(1u, lines("{\"type\":\"replay\",\"policy\":\"merging\"")) << m_output;
     EXPECT_EQ(2u, lines("\"bound_bytes\":0,\"bound_regions\":0,"));
     EXPECT_EQ(0, replay({"--json", folder}));
     EXPECT_EQ(0u, lines("merging")) << m_output;
 
     EXPECT_EQ(0, replay({"--json", "--policy=predict", "--per-rank", folder}));
-    EXPECT_EQ(3u, lines("{\"policy\":\"predict\""));
+    EXPECT_EQ(3u, lines("{\"type\":\"replay\",\"policy\":\"predict\""));
     EXPECT_EQ(1u, lines("\"rank\":1}"));
 }
 
@@ -126,8 +126,8 @@ TEST_F(test_replay_command, curve) {
     EXPECT_EQ(1u, lines("leave-pinned's run time")) << m_output;
 
     EXPECT_EQ(0, replay({"--curve", "--json", "--per-rank", folder}));
-    EXPECT_EQ(7u * 3, lines("{\"policy\":\"predict\"")) << m_output;
-    EXPECT_EQ(3u, lines("{\"policy\":\"leave-pinned\""));
+    EXPECT_EQ(7u * 3, lines("{\"type\":\"replay\",\"policy\":\"predict\"")) << m_output;
+    EXPECT_EQ(3u, lines("{\"type\":\"replay\",\"policy\":\"leave-pinned\""));
     EXPECT_EQ(3u, lines("\"budget\":0.200000,"));
     EXPECT_EQ(7u, lines("\"recommended\":"));
     EXPECT_GE(1u, lines("\"recommended\":true"));
@@ -331,10 +331,10 @@ TEST_F(test_replay_command, large_allocations) {
     EXPECT_EQ(1u, lines(": recommended, if there is memory to pin"));
 
     EXPECT_EQ(0, replay({"--json", "--policy=predict,arena=64m", trace})) << m_errors;
-    EXPECT_EQ(1u, lines("{\"policy\":\"arena\"")) << m_output;
+    EXPECT_EQ(1u, lines("{\"type\":\"replay\",\"policy\":\"arena\"")) << m_output;
     EXPECT_EQ(1u, lines("\"refused\":0,\"answered\":19,"));
     EXPECT_EQ(1u, lines("\"bound_bytes\":67108864"));
-    EXPECT_EQ(1u, lines("{\"arena\":\"yes\",\"ranks\":1,\"size\":67108864,"
+    EXPECT_EQ(1u, lines("{\"type\":\"arena\",\"arena\":\"yes\",\"ranks\":1,\"size\":67108864,"
                         "\"uses\":20,\"answered\":19,")) << m_output;
 
     /* Without predict there is nothing to compare with; and a trace without
@@ -361,7 +361,7 @@ TEST_F(test_replay_command, small_sends) {
     ucs_reuse_costs_t costs = {3000, 0, 64, {}};
 
     EXPECT_EQ(0, replay({"--json", "--policy=predict", trace})) << m_errors;
-    EXPECT_EQ(1u, lines("{\"eager\":\"unknown\",\"ranks\":1,\"calibrated\":0,"))
+    EXPECT_EQ(1u, lines("{\"type\":\"sends\",\"eager\":\"unknown\",\"ranks\":1,\"calibrated\":0,"))
             << m_output;
     EXPECT_EQ(1u, lines("\"seconds_saved\":null"));
 
@@ -374,7 +374,7 @@ TEST_F(test_replay_command, small_sends) {
 
     /* Registered after a quarter of 4 sends, and of 2 */
     EXPECT_EQ(0, replay({"--json", "--policy=predict", trace})) << m_errors;
-    EXPECT_EQ(1u, lines("{\"eager\":\"yes\",\"ranks\":1,\"calibrated\":1,"))
+    EXPECT_EQ(1u, lines("{\"type\":\"sends\",\"eager\":\"yes\",\"ranks\":1,\"calibrated\":1,"))
             << m_output;
     EXPECT_EQ(1u, lines("\"hot_buffers\":2,\"hot_sends\":101,"
                         "\"bytes_saved\":417792,"));

@@ -326,7 +326,7 @@ TEST_F(test_stat_show, json) {
 
     m_proc.age = 1234567890;
     strcpy(m_proc.state.command, "a\"b");
-    EXPECT_EQ(0u, json().find("{\"time\":1700000000.042,\"")) << json();
+    EXPECT_EQ(0u, json().find("{\"type\":\"stat\",\"time\":1700000000.042,\"")) << json();
     EXPECT_TRUE(contains(json(), ",\"age_seconds\":1.234567,"
                          "\"node_bytes\":null,\"node_max_bytes\":null,"
                          "\"node_keys\":null,\"command\":\"a\\\"b\"}"))

@@ -150,7 +150,7 @@ TEST_F(test_stat_view, print) {
     opts.json = 1;
     print();
     EXPECT_EQ(2, std::count(m_output.begin(), m_output.end(), '\n'));
-    EXPECT_EQ(0u, m_output.find("{\"time\":")) << m_output;
+    EXPECT_EQ(0u, m_output.find("{\"type\":\"stat\",\"time\":")) << m_output;
 
     opts.json   = 0;
     opts.screen = 1;
