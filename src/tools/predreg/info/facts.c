@@ -109,9 +109,11 @@ static void run_probe(predreg_facts_t *facts, predreg_probe_mode_t mode)
 
 unsigned predreg_facts_processes(char *const *command)
 {
-    static const char *const names[] = {"-np", "-n", "-c", "--np", "--n", "--ntasks",
-                                        NULL};
-    long number;
+    static const char *const names[]    = {"-np", "-n", "-c", "--np", "--n", "--ntasks",
+                                           NULL};
+    static const char *const per_node[] = {"--ntasks-per-node", "-npernode", "--npernode",
+                                           "-ppn", "-perhost", NULL};
+    long number                         = 0;
 
     if ((command[0] == NULL) ||
         (predreg_launcher_by_name(command[0]) == PREDREG_LAUNCHER_NONE)) {
@@ -119,13 +121,16 @@ unsigned predreg_facts_processes(char *const *command)
     }
 
     for (; command[1] != NULL; ++command) {
-        if (predreg_is_any(command[0], names, 0)) {
+        if (predreg_is_any(command[0], per_node, 0)) {
             number = predreg_number(command[1], INT_MAX);
-            return (number > 0) ? number : 1;
+            break;
+        }
+        if ((number == 0) && predreg_is_any(command[0], names, 0)) {
+            number = predreg_number(command[1], INT_MAX);
         }
     }
 
-    return 1;
+    return ucs_max(number, 1l);
 }
 
 int predreg_facts_find(const char *folder, const predreg_info_opts_t *opts,

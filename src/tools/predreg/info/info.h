@@ -341,7 +341,8 @@ int predreg_facts_is_measured(const predreg_probe_domain_t *domain);
 predreg_facts_cost_t predreg_facts_cost(double small, double large,
                                         const predreg_probe_domain_t *domain);
 
-/** @return how many processes the options of a launcher ask for; 1 for other commands. */
+/** @return how many processes a launcher has to start on this node: as its options say of a
+ *  node, or else all that they ask for; 1 for other commands. */
 unsigned predreg_facts_processes(char *const *command);
 
 

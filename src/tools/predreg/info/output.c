@@ -234,7 +234,7 @@ static void print_processors(const predreg_facts_t *facts)
 
     printf("\nProcessors\n");
     printf(ROW "%u\n", "usable", host->processors);
-    printf(ROW "%u now with the library, %u of the command\n", "processes",
+    printf(ROW "%u now with the library, %u of the command, on one node\n", "processes",
            host->managed, facts->processes);
     printf(ROW "%u if each keeps one busy: %s\n", "idle then", idle,
            (facts->knobs.helper != UCS_RCACHE_PRED_HELPER_CONSERVATIVE) ?

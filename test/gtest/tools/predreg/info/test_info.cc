@@ -92,7 +92,7 @@ TEST_F(test_info, other_commands) {
     info({launcher, "-n", "3", "x"});
     EXPECT_TRUE(contains(m_output, "the command is a launcher")) << m_output;
     EXPECT_TRUE(contains(m_output, "srun: slurm 1.2\n")) << m_output;
-    EXPECT_TRUE(contains(m_output, ", 3 of the command\n")) << m_output;
+    EXPECT_TRUE(contains(m_output, ", 3 of the command, on one node\n")) << m_output;
     EXPECT_EQ(PREDREG_EXIT_NOT_FOUND, info({"nonesuch"}));
     EXPECT_TRUE(contains(m_errors, "'nonesuch' was not found, or is no "
                                     "file that may be executed")) << m_errors;
@@ -177,6 +177,8 @@ TEST_F(test_info_options, processes) {
     EXPECT_EQ(4u, processes({"mpirun", "-x", "A", "-np", "4", "prog"}));
     EXPECT_EQ(4u, processes({"/usr/bin/srun", "-n", "4", "prog"}));
     EXPECT_EQ(1u, processes({"mpirun", "-np"}));
+    EXPECT_EQ(8u, processes({"mpirun", "-np", "64", "-npernode", "8", "prog"}));
+    EXPECT_EQ(8u, processes({"srun", "--ntasks-per-node", "8", "-n", "64", "prog"}));
     EXPECT_EQ(1u, processes({"mpirun", "-np", "x"}));
     /* These are the arguments of a program */
     EXPECT_EQ(1u, processes({"prog", "-np", "4"}));
