@@ -92,8 +92,8 @@ typedef struct {
                                               their names */
     predreg_paths_t           left_out;
     predreg_points_t          first_uses;  /* First uses of all ranks together */
-    predreg_cost_t            reg;         /* Cost of registrations, fitted to the first
-                                              uses */
+    predreg_cost_t            reg;         /* Cost of registrations: a guess, then fitted to
+                                              the first uses */
     int                       reg_page_known;
 } job_t;
 
@@ -109,6 +109,7 @@ static ucs_status_t look_at_trace(ucs_rcache_trace_t *trace, unsigned input, voi
     if (status == UCS_OK) {
         predreg_paths_add(&job->paths, trace->path);
         predreg_points_add_all(&job->first_uses, &timeline->first_uses);
+        job->reg = timeline->reg_guess;
         predreg_timeline_destroy(timeline);
     }
 
@@ -170,11 +171,11 @@ static void add_path(job_t *job, const char *path, size_t *num_added)
 /* Add all traces of a job, with only one trace in memory at a time */
 static ucs_status_t add_job(job_t *job)
 {
-    size_t num_added = 0;
+    const predreg_cost_t guess = job->reg;
+    size_t num_added           = 0;
     size_t i;
 
-    predreg_timeline_fit_reg(&job->first_uses, &job->reg,
-                             &job->reg_page_known);
+    predreg_points_line(&job->first_uses, &guess, &job->reg, &job->reg_page_known);
     for (i = 0; i < job->paths.num; ++i) {
         predreg_progress(i, job->paths.num);
         add_path(job, job->paths.list[i], &num_added);

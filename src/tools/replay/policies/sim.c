@@ -45,6 +45,8 @@ typedef struct sim {
     size_t                       under_way;   /* Number of uses under way */
     predreg_transfers_t          transfers;   /* Uses in pieces */
     uint64_t                     progressed;  /* Time of the last progress */
+    uint64_t                     worked;      /* How long the program has worked in place of
+                                                 the helper since its last event, ns */
     unsigned                     begun_as;    /* The result of the last begin of a use,
                                                  as the cache's event says it */
 } sim_t;
@@ -78,6 +80,16 @@ static void sim_progress(sim_t *sim)
         ucs_rcache_pred_progress(sim->pred);
         sim->progressed = predreg_world_now(sim->world);
     }
+}
+
+/* The program makes progress while it waits for a message. Its own part of the transfer, and
+ * its answers to others, wait for the helper's work in it */
+static void sim_progress_in_use(sim_t *sim)
+{
+    uint64_t begin = predreg_world_now(sim->world);
+
+    sim_progress(sim);
+    sim->worked += predreg_world_now(sim->world) - begin;
 }
 
 /* @return the time of the next progress that finds something to do. */
@@ -129,7 +141,7 @@ static void sim_advance(sim_t *sim, uint64_t until)
         } else if (step == due) {
             predreg_served_tend(sim->served, predreg_world_now(sim->world));
         } else {
-            sim_progress(sim);
+            sim_progress_in_use(sim);
         }
     }
 
@@ -171,11 +183,15 @@ static ucs_status_t begin_use(sim_t *sim, const predreg_use_t *use,
 }
 
 /* Let the program go on until this time, and after that for as long as the helper has
- * used the program's processor */
+ * used the program's processor, or the program has done the helper's work */
 static void sim_advance_shared(sim_t *sim, uint64_t until)
 {
+    uint64_t lost;
+
     sim_advance(sim, until);
-    sim_advance(sim, until + predreg_world_take_stolen(sim->world));
+    lost        = sim->worked + predreg_world_take_stolen(sim->world);
+    sim->worked = 0;
+    sim_advance(sim, until + lost);
 }
 
 /* Begin a use in memory of the arena.
@@ -213,7 +229,9 @@ static uint64_t sim_begin(void *arg, const predreg_use_t *use, uint64_t now)
         return begun - now;
     }
 
+    predreg_world_set_fresh(sim->world, use->fresh);
     status = begin_use(sim, use, state);
+    predreg_world_set_fresh(sim->world, 0);
     begun  = predreg_world_now(sim->world);
     if (UCS_STATUS_IS_ERR(status)) {
         /* The program copies the data instead */
@@ -397,11 +415,12 @@ static void sim_destroy(sim_t *sim)
 static void sim_run(sim_t *sim, ucs_rcache_pred_stats_t *stats)
 {
     const predreg_player_t player = {
-        .arg   = sim,
-        .begin = sim_begin,
-        .end   = sim_end,
-        .unmap = sim_unmap,
-        .map   = sim_map
+        .arg          = sim,
+        .begin        = sim_begin,
+        .end          = sim_end,
+        .unmap        = sim_unmap,
+        .map          = sim_map,
+        .counts_fresh = 1
     };
     uint64_t duration;
 

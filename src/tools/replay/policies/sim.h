@@ -110,6 +110,10 @@ uint64_t predreg_world_take_stolen(predreg_world_t *world);
 /** Let the program compute until this time, while the helper works. */
 void predreg_world_advance(predreg_world_t *world, uint64_t until);
 
+/** The next registration by the program is the first one of its memory, and takes so much
+ *  longer, ns. */
+void predreg_world_set_fresh(predreg_world_t *world, uint64_t time);
+
 /** @return the holding of a handle; valid until the clock moves. */
 predreg_holding_t *predreg_world_holding(predreg_world_t *world, void *memh);
 

@@ -44,6 +44,8 @@ struct predreg_world {
     uint64_t               stolen;      /* For how long the helper has used the
                                            program's processor since the program took
                                            note the last time, ns */
+    uint64_t               fresh;       /* How much longer the program's next registration
+                                           takes, ns */
     ucs_rcache_pred_time_t now;         /* Time of the running flow */
     ucs_rcache_pred_time_t horizon;     /* While the program only lets the helper go
                                            on, the time until which it does so; 0: the
@@ -182,6 +184,11 @@ void predreg_world_advance(predreg_world_t *world, uint64_t until)
     program_advance(world, until + EPOCH);
 }
 
+void predreg_world_set_fresh(predreg_world_t *world, uint64_t time)
+{
+    world->fresh = time;
+}
+
 predreg_holding_t *predreg_world_holding(predreg_world_t *world, void *memh)
 {
     return &world->memories[(size_t)memh].holding;
@@ -209,16 +216,21 @@ static ucs_status_t op_reg(void *arg, void *address, size_t length,
     predreg_world_t *world = arg;
     size_t number          = take_number(world);
     memory_t *memory       = &world->memories[number];
+    uint64_t time          = predreg_cost_of(&world->params->reg, (uintptr_t)address,
+                                             length);
 
     memory->address = (uintptr_t)address;
     memory->length  = length;
+    if (!is_helper(world)) {
+        time        += world->fresh;
+        world->fresh = 0;
+    }
     if (!world->over) {
         predreg_holding_reg(world->account, &memory->holding, memory->address,
                             length, predreg_world_now(world));
     }
 
-    pass(world, predreg_cost_of(&world->params->reg, memory->address, length),
-         1);
+    pass(world, time, 1);
     if (!world->over) {
         /* The array may have moved while time passed */
         predreg_holding_registered(world->account,

@@ -253,15 +253,21 @@ int predreg_points_line(predreg_points_t *points, const predreg_cost_t *guess,
     return 1;
 }
 
+/* @return how many bytes two ranges that overlap have in common */
+static uint64_t common_bytes(const predreg_range_t *a, const predreg_range_t *b)
+{
+    return ucs_min(a->end, b->end) - ucs_max(a->start, b->start);
+}
+
 /* Whether a range contains another one */
 static int covers(const predreg_range_t *outer, const predreg_range_t *inner)
 {
     return (outer->start <= inner->start) && (outer->end >= inner->end);
 }
 
-void predreg_first_uses_begin(predreg_first_uses_t *uses, unsigned domain,
-                              uint64_t address, uint64_t length,
-                              uint64_t duration)
+predreg_first_t predreg_first_uses_begin(predreg_first_uses_t *uses, unsigned domain,
+                                         uint64_t address, uint64_t length,
+                                         uint64_t duration)
 {
     const predreg_range_t used = {
         .start  = address,
@@ -270,17 +276,20 @@ void predreg_first_uses_begin(predreg_first_uses_t *uses, unsigned domain,
     };
     predreg_range_t merged     = used;
     int is_alone               = 1;
+    uint64_t seen              = 0;
     predreg_range_t *other;
 
     while ((other = predreg_ranges_find(&uses->registered, &merged)) != NULL) {
         if (covers(other, &used)) {
-            return;
+            return PREDREG_FIRST_NOT;
         }
 
         /* If the use covers this registered range, UCX registers just the range of the
          * use anew, and the use measures this registration. Otherwise UCX registers a
          * larger range, and the use measures nothing */
         is_alone     = is_alone && covers(&used, other);
+        seen        += (other->end > address) && (other->start < used.end) ?
+                       common_bytes(&used, other) : 0;
         merged.start = ucs_min(merged.start, other->start);
         merged.end   = ucs_max(merged.end, other->end);
         predreg_ranges_remove(&uses->registered, other);
@@ -291,6 +300,8 @@ void predreg_first_uses_begin(predreg_first_uses_t *uses, unsigned domain,
     if (is_alone && (duration > 0)) {
         predreg_points_add(&uses->points, address, length, duration);
     }
+    return (seen == length) ? PREDREG_FIRST_NOT :
+           is_alone         ? PREDREG_FIRST_ALONE : PREDREG_FIRST_PARTLY;
 }
 
 void predreg_first_uses_unmap(predreg_first_uses_t *uses, uint64_t start,

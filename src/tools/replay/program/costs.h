@@ -139,12 +139,19 @@ typedef struct predreg_first_uses {
     unsigned         num_domains; /**< The highest number of a used domain, plus 1 */
 } predreg_first_uses_t;
 
-/** Add a use. The caller passes the uses and unmaps of a trace in the order of their
- *  times. Before the first one, the structure is all zeros.
+/** Whether memory was registered before. */
+typedef enum {
+    PREDREG_FIRST_NOT,    /**< All of it was */
+    PREDREG_FIRST_PARTLY,
+    PREDREG_FIRST_ALONE   /**< None of it was, or what was is registered anew with it */
+} predreg_first_t;
+
+/** Add a use, or a registration. The caller passes those of a trace, and its unmaps, in the
+ *  order of their times. Before the first one, the structure is all zeros.
  *  @param [in]  duration  How long the use took to begin, ns; 0: not measured. */
-void predreg_first_uses_begin(predreg_first_uses_t *uses, unsigned domain,
-                              uint64_t address, uint64_t length,
-                              uint64_t duration);
+predreg_first_t predreg_first_uses_begin(predreg_first_uses_t *uses, unsigned domain,
+                                         uint64_t address, uint64_t length,
+                                         uint64_t duration);
 
 /** Add an unmap, which ends the registration of the memory. */
 void predreg_first_uses_unmap(predreg_first_uses_t *uses, uint64_t start,

@@ -65,6 +65,7 @@ static void play_begin(play_t *play, const predreg_use_t *use)
 {
     play->waited += play->player->begin(play->player->arg, use,
                                         use->begin + play->waited);
+    play->waited += play->player->counts_fresh ? 0 : use->fresh;
     if (use->end == use->begin) {
         play_end(play, use);
     }

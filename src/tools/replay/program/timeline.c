@@ -8,6 +8,7 @@
 
 #include <tools/base/containers.h>
 #include <ucs/rcache_pred/predict/policy.h>
+#include <ucs/reuse/costs.h>
 
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
@@ -61,8 +62,10 @@ typedef struct builder {
                                             and end have in common */
     size_t                   *next;      /* For each open use, the next one with
                                             the same number, or NO_USE */
-    ucs_line_t               reg;
+    ucs_line_t               reg;        /* Of memory that was registered before */
+    ucs_line_t               first_reg;  /* Of memory that was not */
     ucs_line_t               dereg;
+    predreg_first_uses_t     seen;       /* Memory that was registered before */
     predreg_first_uses_t     first_uses; /* First uses of memory that UCX's own cache
                                             registered */
 } builder_t;
@@ -137,6 +140,7 @@ static void add_use(builder_t *builder, const ucs_rcache_pred_event_t *event)
 {
     predreg_timeline_t *timeline = builder->timeline;
     uint64_t begin               = time_of(builder, event);
+    uint64_t fresh               = 0;
 
     remove_wait(builder, event);
     if (event->result & UCS_RCACHE_PRED_RESULT_FAILED) {
@@ -146,13 +150,15 @@ static void add_use(builder_t *builder, const ucs_rcache_pred_event_t *event)
     /* If the event has no result, UCX's own cache has served the use. Otherwise this
      * library has served the use, and the trace has an event of the registration
      * itself */
-    if (event->result == 0) {
-        predreg_first_uses_begin(&builder->first_uses, event->domain,
-                                 event->address, event->length,
-                                 event->duration);
+    if ((event->result == 0) &&
+        (predreg_first_uses_begin(&builder->first_uses, event->domain, event->address,
+                                  event->length, event->duration) ==
+         PREDREG_FIRST_ALONE)) {
+        fresh = event->duration;
     }
 
     timeline->uses[timeline->num_uses] = (predreg_use_t){
+        .fresh   = fresh,
         .begin   = begin,
         .end     = UINT64_MAX, /* Not known yet */
         .address = event->address,
@@ -192,6 +198,7 @@ static void add_unmap(builder_t *builder, const ucs_rcache_pred_event_t *event)
             time_of(builder, event), start, end
         };
         predreg_first_uses_unmap(&builder->first_uses, start, end);
+        predreg_first_uses_unmap(&builder->seen, start, end);
     }
 }
 
@@ -216,6 +223,23 @@ static void add_map(builder_t *builder, const ucs_rcache_pred_event_t *event)
     }
 }
 
+/* Add a registration, which the use that began last may have made */
+static void add_reg(builder_t *builder, const ucs_rcache_pred_event_t *event)
+{
+    predreg_timeline_t *timeline = builder->timeline;
+    predreg_use_t *use           = &timeline->uses[timeline->num_uses - 1];
+    int is_first                 = (predreg_first_uses_begin(&builder->seen, 0, event->address,
+                                                             event->length, 0) !=
+                                    PREDREG_FIRST_NOT);
+
+    predreg_fit_add(is_first ? &builder->first_reg : &builder->reg, event->address,
+                    event->length, event->duration);
+    if (is_first && (event->by == UCS_RCACHE_PRED_BY_USE) && (timeline->num_uses > 0) &&
+        (use->address == event->address) && (use->length == event->length)) {
+        use->fresh = event->duration;
+    }
+}
+
 static void add_event(builder_t *builder, const ucs_rcache_pred_event_t *event)
 {
     switch (event->type) {
@@ -226,11 +250,14 @@ static void add_event(builder_t *builder, const ucs_rcache_pred_event_t *event)
         end_use(builder, event);
         break;
     case UCS_RCACHE_PRED_EVENT_REG:
+        if (!(event->result & UCS_RCACHE_PRED_RESULT_FAILED)) {
+            add_reg(builder, event);
+        }
+        break;
     case UCS_RCACHE_PRED_EVENT_DEREG:
         if (!(event->result & UCS_RCACHE_PRED_RESULT_FAILED)) {
-            predreg_fit_add((event->type == UCS_RCACHE_PRED_EVENT_REG) ?
-                            &builder->reg : &builder->dereg,
-                            event->address, event->length, event->duration);
+            predreg_fit_add(&builder->dereg, event->address, event->length,
+                            event->duration);
         }
         break;
     case UCS_RCACHE_PRED_EVENT_UNMAP:
@@ -326,10 +353,49 @@ static void alloc_arrays(builder_t *builder)
                                      sizeof(*builder->next));
 }
 
-int predreg_timeline_fit_reg(predreg_points_t *first_uses, predreg_cost_t *cost,
-                             int *page_known_p)
+/* @return the part of a cost that registrations have, and not deregistrations: as recorded,
+ *         or as guessed */
+static double reg_share(const builder_t *builder, double reg, double dereg)
 {
-    return predreg_points_line(first_uses, &reg_guess, cost, page_known_p);
+    if ((builder->reg.n > 0) && (builder->dereg.n > 0)) {
+        reg   = builder->reg.y / builder->reg.n;
+        dereg = builder->dereg.y / builder->dereg.n;
+    }
+
+    return (reg + dereg > 0) ? (reg / (reg + dereg)) : 0;
+}
+
+/* Guess the costs that the events do not tell. The recorded process has timed registrations
+ * of one to three pages, each with its deregistration; a trace without these times gets the
+ * first guess of the library. Where all events have the same size, they do not tell what a
+ * page costs, and the replay may register many buffers as one */
+static void make_guesses(const builder_t *builder, predreg_cost_t *reg, predreg_cost_t *dereg)
+{
+    const char *text = ucs_rcache_trace_get_meta(builder->trace, UCS_REUSE_COSTS_META);
+    ucs_reuse_costs_t costs;
+    double page, op;
+
+    *reg   = reg_guess;
+    *dereg = dereg_guess;
+    if ((text != NULL) && ucs_reuse_costs_parse(text, &costs)) {
+        page   = reg_share(builder, reg_guess.page, dereg_guess.page);
+        op     = reg_share(builder, reg_guess.op, dereg_guess.op);
+        *reg   = (predreg_cost_t){costs.reg_page * page, costs.reg_call * op};
+        *dereg = (predreg_cost_t){costs.reg_page * (1 - page), costs.reg_call * (1 - op)};
+    }
+}
+
+/* Of the times of first registrations, keep what is beyond that of others, if these are
+ * known */
+static void finish_fresh(predreg_timeline_t *timeline, int is_known)
+{
+    predreg_use_t *use;
+    uint64_t usual;
+
+    predreg_for_each(use, timeline->uses, timeline->num_uses) {
+        usual      = predreg_cost_of(&timeline->reg, use->address, use->length);
+        use->fresh = is_known ? (use->fresh - ucs_min(use->fresh, usual)) : 0;
+    }
 }
 
 /* Let uses without an end last until the end of the timeline, and fit the costs to all
@@ -337,28 +403,39 @@ int predreg_timeline_fit_reg(predreg_points_t *first_uses, predreg_cost_t *cost,
 static void finish(builder_t *builder)
 {
     predreg_timeline_t *timeline = builder->timeline;
+    int is_known                 = (builder->reg.n > 0);
+    predreg_cost_t dereg;
     size_t i;
+
+    if (!is_known) {
+        /* No memory was registered twice: what it takes is what it takes the first time */
+        builder->reg = builder->first_reg;
+    }
+    make_guesses(builder, &timeline->reg_guess, &dereg);
 
     for (i = 0; i < timeline->num_uses; ++i) {
         timeline->uses[i].end = ucs_min(timeline->uses[i].end,
                                         timeline->duration);
     }
 
-    timeline->dereg_known = predreg_fit_line(&builder->dereg, &dereg_guess,
+    timeline->dereg_known = predreg_fit_line(&builder->dereg, &dereg,
                                              &timeline->dereg,
                                              &timeline->dereg_page_known);
     if (builder->reg.n > 0) {
-        timeline->reg_known = predreg_fit_line(&builder->reg, &reg_guess,
+        timeline->reg_known = predreg_fit_line(&builder->reg,
+                                               &timeline->reg_guess,
                                                &timeline->reg,
                                                &timeline->reg_page_known);
+        finish_fresh(timeline, is_known);
         return;
     }
 
     timeline->first_uses       = builder->first_uses.points;
     builder->first_uses.points = (predreg_points_t){ .num_points = 0 };
     timeline->reg_known        =
-            predreg_timeline_fit_reg(&timeline->first_uses, &timeline->reg,
-                                     &timeline->reg_page_known);
+            predreg_points_line(&timeline->first_uses, &timeline->reg_guess,
+                                &timeline->reg, &timeline->reg_page_known);
+    finish_fresh(timeline, 1);
 }
 
 /* Warn if the pages of the recorded machine do not have the size that replays take. Only
@@ -396,6 +473,7 @@ ucs_status_t predreg_timeline_create(const ucs_rcache_trace_t *trace,
     }
 
     predreg_first_uses_cleanup(&builder.first_uses);
+    predreg_first_uses_cleanup(&builder.seen);
     kh_destroy_inplace(open_uses, &builder.open);
     free(builder.next);
     return status;

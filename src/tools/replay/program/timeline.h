@@ -33,6 +33,9 @@ typedef struct predreg_use {
     uint32_t                  flags;
     uint16_t                  domain;
     uint8_t                   kind;    /**< ucs_rcache_pred_use_kind_t */
+    uint64_t                  fresh;   /**< Registered by this use for the first time, its
+                                            memory takes so much longer, ns: the system
+                                            makes pages, and caches know nothing of them */
 } predreg_use_t;
 
 /** An unmap, or a mapping that an arena could serve. */
@@ -55,6 +58,8 @@ typedef struct predreg_timeline {
     predreg_cost_t   reg;         /**< Cost of registrations, fitted to the
                                        recording */
     predreg_cost_t   dereg;
+    predreg_cost_t   reg_guess;   /**< The guess of what the recording does not tell of
+                                       reg */
     predreg_points_t first_uses;  /**< The measurements that reg comes from if the
                                        recording has no event of a registration */
     int              reg_known;   /**< 0: the recording has no measurement; reg
@@ -73,14 +78,6 @@ ucs_status_t predreg_timeline_create(const ucs_rcache_trace_t *trace,
 
 void predreg_timeline_destroy(predreg_timeline_t *timeline);
 
-/** Fit the cost of registrations to first uses: those of one rank, as its timeline has
- *  done, or those of several ranks together.
- *  @param [in,out] first_uses    Sorted by this function.
- *  @param [out]    page_known_p  Whether the first uses tell the cost of a page.
- *  @return 0 if there are no first uses, and the cost is a first guess. */
-int predreg_timeline_fit_reg(predreg_points_t *first_uses, predreg_cost_t *cost,
-                             int *page_known_p);
-
 
 /** The functions of a policy for the events of a timeline. Times are times of
  *  the program under the policy. */
@@ -92,6 +89,9 @@ typedef struct predreg_player {
     void     (*unmap)(void *arg, const predreg_unmap_t *unmap, uint64_t now);
     /** NULL: the policy has no arena. */
     void     (*map)(void *arg, const predreg_map_t *map, uint64_t now);
+    /** Whether the waits that begin() returns have the time of fresh memory; else it is
+     *  added to them. */
+    int      counts_fresh;
 } predreg_player_t;
 
 /**

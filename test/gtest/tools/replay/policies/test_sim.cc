@@ -525,6 +525,48 @@ TEST_F(test_replay_cache, shared_processor)
               8 * shared->num_helper_ops * 5 * USEC);
 }
 
+/* What the program does for the helper while it waits for a message is not for nothing: the
+ * run takes longer by all of it */
+TEST_F(test_replay_cache, work_in_place_of_the_helper)
+{
+    made_program program = made_program::periodic(20, 100 * MSEC, MSEC, MB);
+
+    program.reg   = {0, 20000};
+    program.dereg = {0, 10000};
+    program.use(0, 2000 * MSEC, buffer(1), PAGE, 2); /* The program waits all the time */
+    auto params         = replay_params(program.timeline(), PREDREG_REPLAY_PREDICT);
+    params.cache.helper = UCS_RCACHE_PRED_HELPER_AGGRESSIVE;
+    params.cache.budget = INFINITY;
+    replayed own(program.timeline(), params);
+    params.cache.helper = UCS_RCACHE_PRED_HELPER_PROGRESS;
+    replayed progress(program.timeline(), params);
+
+    EXPECT_GE(progress->hits, 15u);
+    EXPECT_GE(progress->regs, 15u);
+    EXPECT_GE(progress->duration, own->duration + (progress->regs - 5) * 30000);
+}
+
+/* The first use of memory registers it for longer, under every policy, and the cache learns
+ * from that as from any registration */
+TEST_F(test_replay_cache, fresh_memory)
+{
+    made_program program = made_program::periodic(3, 100 * MSEC, MSEC, MB);
+    predreg_replay_policy_t policies[] = {PREDREG_REPLAY_ON_DEMAND, PREDREG_REPLAY_PREDICT,
+                                          PREDREG_REPLAY_LEAVE_PINNED};
+
+    program.reg   = {0, 20000};
+    program.dereg = {0, 10000};
+    for (auto policy : policies) {
+        predreg_timeline_t timeline = *program.timeline();
+        replayed before(&timeline, replay_params(&timeline, policy));
+        timeline.uses[0].fresh = 5 * MSEC;
+        replayed after(&timeline, replay_params(&timeline, policy));
+        /* Predict may decide otherwise about a use */
+        EXPECT_NEAR(before->duration + 5 * MSEC, after->duration, 30 * USEC) << policy;
+        timeline.uses[0].fresh = 0;
+    }
+}
+
 /* A use that lasts for a hundred years takes no time: the program that waits for its end has
  * something to do now and then only */
 TEST_F(test_replay_cache, progress_during_an_endless_use)

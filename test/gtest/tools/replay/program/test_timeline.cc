@@ -16,6 +16,7 @@ extern "C" {
 
 extern "C" {
 #include <tools/replay/program/timeline.h>
+#include <ucs/reuse/costs.h>
 }
 
 #include <tuple>
@@ -147,6 +148,92 @@ TEST_F(test_timeline, empty)
     EXPECT_FALSE(m_timeline->dereg_known);
     EXPECT_EQ(UCS_RCACHE_PRED_REG_COST_PER_OP, m_timeline->reg.op);
     EXPECT_EQ(UCS_RCACHE_PRED_DEREG_COST_PER_PAGE, m_timeline->dereg.page);
+}
+
+/* A registration of memory that was not registered before takes longer. That is no part of
+ * what others cost, and the use that makes it is known */
+TEST_F(test_timeline, first_registrations)
+{
+    for (unsigned i = 0; i < 3; ++i) {
+        begin(i * 1000000, (i == 0) ? 90000 : 30000, 1, 0x10000, 2 * PAGE).result =
+                UCS_RCACHE_PRED_RESULT_MISS;
+        reg(2, (i == 0) ? 90000 : 30000);
+        reg(2, 5000, UCS_RCACHE_PRED_EVENT_DEREG);
+        end(i * 1000000 + 500000, 0, 1);
+    }
+    create();
+    EXPECT_EQ(30000u, predreg_cost_of(&m_timeline->reg, 0x10000, 2 * PAGE));
+    EXPECT_EQ(60000u, m_timeline->uses[0].fresh);
+    EXPECT_EQ(0u, m_timeline->uses[1].fresh);
+
+    /* Memory that is unmapped comes back as new memory */
+    predreg_timeline_destroy(m_timeline);
+    event_t &unmap = add(UCS_RCACHE_PRED_EVENT_UNMAP, 2600000, 0, 0);
+    unmap.address  = 0x10000;
+    unmap.length   = 2 * PAGE;
+    begin(3000000, 70000, 2, 0x10000, 2 * PAGE).result = UCS_RCACHE_PRED_RESULT_MISS;
+    reg(2, 70000);
+    create();
+    EXPECT_EQ(30000u, predreg_cost_of(&m_timeline->reg, 0x10000, 2 * PAGE));
+    EXPECT_EQ(40000u, m_timeline->uses[3].fresh);
+}
+
+/* Where no memory is registered twice, these are the registrations, and none takes longer */
+TEST_F(test_timeline, first_registrations_alone)
+{
+    for (unsigned i = 0; i < 2; ++i) {
+        begin(i * 1000000, 50000, i, 0x10000 + (i * 0x10000), PAGE).result =
+                UCS_RCACHE_PRED_RESULT_MISS;
+        reg(1, 40000 + (i * 20000)).address += i * 0x10000;
+        end(i * 1000000 + 500000, 0, i);
+    }
+    create();
+    EXPECT_EQ(50000u, predreg_cost_of(&m_timeline->reg, 0x10000, PAGE));
+    EXPECT_EQ(0u, m_timeline->uses[0].fresh);
+    EXPECT_EQ(0u, m_timeline->uses[1].fresh);
+}
+
+/* Where all registrations have one size, a page costs what the recorded process has measured,
+ * in the proportion of registrations and deregistrations */
+TEST_F(test_timeline, one_size_and_the_costs_of_the_machine)
+{
+    std::string text             = "33000000 400000 0"; /* 33 us, 400 ns a page */
+    ucs_rcache_trace_meta_t meta = {(char*)UCS_REUSE_COSTS_META, NULL};
+
+    for (unsigned i = 0; i < UCS_REUSE_NUM_CLASSES; ++i) {
+        text += " 1000";
+    }
+    meta.value       = (char*)text.c_str();
+    m_trace.meta     = &meta;
+    m_trace.num_meta = 1;
+    reg(100, 60000);
+    reg(100, 20000, UCS_RCACHE_PRED_EVENT_DEREG);
+    create();
+    EXPECT_FALSE(m_timeline->reg_page_known);
+    EXPECT_DOUBLE_EQ(300, m_timeline->reg.page);
+    EXPECT_DOUBLE_EQ(30000, m_timeline->reg.op);
+    EXPECT_DOUBLE_EQ(100, m_timeline->dereg.page);
+    EXPECT_DOUBLE_EQ(10000, m_timeline->dereg.op);
+}
+
+/* Nothing was registered by the library: of each part of the time, registrations have what
+ * the first guesses say */
+TEST_F(test_timeline, only_the_costs_of_the_machine)
+{
+    std::string text             = "33000000 600000 0";
+    ucs_rcache_trace_meta_t meta = {(char*)UCS_REUSE_COSTS_META, NULL};
+
+    for (unsigned i = 0; i < UCS_REUSE_NUM_CLASSES; ++i) {
+        text += " 1000";
+    }
+    meta.value       = (char*)text.c_str();
+    m_trace.meta     = &meta;
+    m_trace.num_meta = 1;
+    create();
+    EXPECT_DOUBLE_EQ(500, m_timeline->reg.page);
+    EXPECT_DOUBLE_EQ(22000, m_timeline->reg.op);
+    EXPECT_DOUBLE_EQ(100, m_timeline->dereg.page);
+    EXPECT_DOUBLE_EQ(11000, m_timeline->dereg.op);
 }
 
 /* The hold-up of a use lies between its begin and its end */
@@ -329,6 +416,7 @@ TEST_F(test_timeline, costs_scatter)
 /* All of one size: the guess says what a page costs */
 TEST_F(test_timeline, costs_of_one_size)
 {
+    reg(10, 50000); /* The first one of this memory */
     reg(10, 5000);
     reg(10, 7000);
     create();
