@@ -34,11 +34,13 @@ const char *const predreg_eager_advice_names[] = {
 };
 
 static const char *const gain_advice_names[] = {
-    [PREDREG_GAIN_NONE]   = "none",
-    [PREDREG_GAIN_UNUSED] = "unused",
-    [PREDREG_GAIN_LOSES]  = "loses",
-    [PREDREG_GAIN_LITTLE] = "little",
-    [PREDREG_GAIN_YES]    = "yes"
+    [PREDREG_GAIN_NONE]     = "none",
+    [PREDREG_GAIN_RECORDED] = "recorded",
+    [PREDREG_GAIN_UNUSED]   = "unused",
+    [PREDREG_GAIN_LOSES]    = "loses",
+    [PREDREG_GAIN_LITTLE]   = "little",
+    [PREDREG_GAIN_MEMORY]   = "memory",
+    [PREDREG_GAIN_YES]      = "yes"
 };
 
 
@@ -196,9 +198,17 @@ predreg_eager_advice_t predreg_sends_advise(const predreg_sends_t *sends)
            PREDREG_EAGER_LITTLE : PREDREG_EAGER_YES;
 }
 
+int predreg_is_in_arena(const ucs_rcache_trace_t *trace)
+{
+    const char *size = ucs_rcache_trace_get_meta(trace, "knob.ARENA");
+
+    return (size != NULL) && strcmp(size, "0");
+}
+
 void predreg_gain_add(predreg_gain_t *gain,
+                      const predreg_replay_result_t *pinned,
                       const predreg_replay_result_t *predict,
-                      const predreg_replay_result_t *arena)
+                      const predreg_replay_result_t *arena, int recorded)
 {
     if (arena->bound_bytes == 0) {
         return;
@@ -207,25 +217,30 @@ void predreg_gain_add(predreg_gain_t *gain,
     ++gain->ranks;
     gain->uses            += arena->uses;
     gain->answered        += arena->answered;
-    gain->saved           += predict->waited - arena->waited;
+    gain->recorded        += !!recorded;
+    gain->saved           += ucs_min(predict->waited, pinned->waited) - arena->waited;
     gain->time            += predict->duration;
     gain->size             = ucs_max(gain->size, arena->bound_bytes);
     gain->average         += arena->pinned_avg_bytes;
     gain->predict_average += predict->pinned_avg_bytes;
+    gain->pinned_average  += pinned->pinned_avg_bytes;
 }
 
 predreg_gain_advice_t predreg_gain_advise(const predreg_gain_t *gain)
 {
     if (gain->ranks == 0) {
         return PREDREG_GAIN_NONE;
+    } else if (gain->recorded > 0) {
+        return PREDREG_GAIN_RECORDED;
     } else if (gain->answered == 0) {
         return PREDREG_GAIN_UNUSED;
     } else if (gain->saved < 0) {
         return PREDREG_GAIN_LOSES;
+    } else if (gain->saved < PREDREG_GAIN_WORTH_PART * gain->time) {
+        return PREDREG_GAIN_LITTLE;
     }
 
-    return (gain->saved < PREDREG_GAIN_WORTH_PART * gain->time) ?
-           PREDREG_GAIN_LITTLE : PREDREG_GAIN_YES;
+    return (gain->average > gain->pinned_average) ? PREDREG_GAIN_MEMORY : PREDREG_GAIN_YES;
 }
 
 void predreg_gain_put(ucs_json_t *json, const predreg_gain_t *gain)

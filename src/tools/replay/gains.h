@@ -98,28 +98,41 @@ typedef struct predreg_gain {
     uint64_t uses;            /**< Uses of the ranks with mappings */
     uint64_t answered;        /**< Uses whose memory lies in registered memory of the
                                    arena */
-    int64_t  saved;           /**< Waits under predict minus waits with the arena, ns */
+    int64_t  saved;           /**< Waits under predict, or under leave-pinned if they are
+                                   shorter, minus waits with the arena, ns */
     uint64_t time;            /**< Run time under predict, ns */
     uint64_t size;            /**< Size of the largest arena of a rank, bytes */
     double   average;         /**< Registered memory with the arena, sum of the
                                    ranks' averages, bytes */
     double   predict_average; /**< Sum of the ranks' averages without an arena, bytes */
+    double   pinned_average;  /**< The same sum under leave-pinned */
+    unsigned recorded;        /**< Ranks that were recorded with an arena: what they would
+                                   be without one is not known */
 } predreg_gain_t;
 
 /** The advice on UCX_RCACHE_PRED_ARENA. */
 typedef enum {
     PREDREG_GAIN_NONE,   /**< The trace has no mappings for an arena */
+    PREDREG_GAIN_RECORDED, /**< Recorded with an arena: there is nothing to compare with */
     PREDREG_GAIN_UNUSED, /**< No use has its memory in registered memory of the arena */
     PREDREG_GAIN_LOSES,  /**< With the arena the program would wait longer */
     PREDREG_GAIN_LITTLE, /**< The arena would save little of the run time */
+    PREDREG_GAIN_MEMORY, /**< The arena would have more memory registered than
+                              leave-pinned */
     PREDREG_GAIN_YES     /**< Recommended */
 } predreg_gain_advice_t;
 
-/** Add the results of a rank under predict and under arena. A rank without mappings for
- *  an arena changes nothing. */
+/** @return whether a process was recorded with an arena. malloc() then maps memory that
+ *          otherwise comes from its heap, and other policies would have other memory. */
+int predreg_is_in_arena(const ucs_rcache_trace_t *trace);
+
+/** Add the results of a rank under leave-pinned, predict and arena. A rank without mappings
+ *  for an arena changes nothing.
+ *  @param [in] recorded  Whether the rank was recorded with an arena. */
 void predreg_gain_add(predreg_gain_t *gain,
+                      const predreg_replay_result_t *pinned,
                       const predreg_replay_result_t *predict,
-                      const predreg_replay_result_t *arena);
+                      const predreg_replay_result_t *arena, int recorded);
 
 predreg_gain_advice_t predreg_gain_advise(const predreg_gain_t *gain);
 

@@ -48,6 +48,12 @@ static void write_outcome(ucs_json_t *json, const report_data_t *report,
     ucs_json_end(json, '}');
 }
 
+/* Whether only the arena is judged, with which the job was recorded */
+static int is_in_arena(const report_data_t *report)
+{
+    return report->advice.reason == PREDREG_REASON_ARENA;
+}
+
 static void write_policies(ucs_json_t *json, const report_data_t *report)
 {
     const predreg_outcome_t *outcome;
@@ -60,7 +66,8 @@ static void write_policies(ucs_json_t *json, const report_data_t *report)
         policy  = predreg_policy_at(i);
         row     = &predreg_policies[policy];
         outcome = report_outcome(report, policy);
-        if (report_has(report, policy)) {
+        if (report_has(report, policy) &&
+            (!is_in_arena(report) || (policy == PREDREG_REPLAY_ARENA))) {
             ucs_json_begin(json, row->name, '{');
             ucs_json_string(json, "policy", row->name);
             JSON_STRING(row, label);
@@ -82,7 +89,7 @@ static void write_policies(ucs_json_t *json, const report_data_t *report)
 /* Whether there is a curve of budgets to show */
 static int report_has_curve(const report_data_t *report)
 {
-    return predreg_has_curve(&report->findings) &&
+    return predreg_has_curve(&report->findings) && !is_in_arena(report) &&
            (report_outcome(report, PREDREG_REPLAY_LEAVE_PINNED)->uses > 0);
 }
 
@@ -116,7 +123,7 @@ static void write_bounds(ucs_json_t *json, const report_data_t *report)
     for (i = PREDREG_NUM_BOUNDS; i-- > 0;) {
         bound = &report->findings.bounds[i];
         /* A bound above the peaks of all ranks changes nothing */
-        if (predreg_is_played(&report->findings, bound) &&
+        if (predreg_is_played(&report->findings, bound) && !is_in_arena(report) &&
             (bound->bound_bytes <
              report_outcome(report, PREDREG_REPLAY_LEAVE_PINNED)->peak)) {
             ucs_json_begin(json, NULL, '{');
@@ -227,6 +234,7 @@ static void write_advice(ucs_json_t *json, const report_data_t *report)
     };
     static const char *const reasons[PREDREG_REASON_LAST] = {
         [PREDREG_REASON_NO_USES]           = "no-uses",
+        [PREDREG_REASON_ARENA]             = "arena",
         [PREDREG_REASON_TINY]              = "tiny",
         [PREDREG_REASON_IN_USE]            = "in-use",
         [PREDREG_REASON_NO_GAPS]           = "no-gaps",
@@ -338,6 +346,8 @@ static void write_arena(ucs_json_t *json, const predreg_gain_t *gain)
     ucs_json_real(json, "pinned_avg_bytes", gain->average / gain->ranks);
     ucs_json_real(json, "predict_avg_bytes",
                   gain->predict_average / gain->ranks);
+    ucs_json_real(json, "leave_pinned_avg_bytes",
+                  gain->pinned_average / gain->ranks);
     report_write_seconds(json, "seconds_saved", gain->saved);
     ucs_json_end(json, '}');
 }

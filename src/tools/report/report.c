@@ -265,13 +265,15 @@ ucs_status_t predreg_report_add(predreg_report_t *report,
                       input->eager_fraction);
     arena = find_result(input, PREDREG_REPLAY_ARENA);
     if ((arena != NULL) && (predict != NULL)) {
-        predreg_gain_add(&report->gain, predict, arena);
+        predreg_gain_add(&report->gain, pinned, predict, arena,
+                         predreg_is_in_arena(input->trace));
     }
 
     add_outcomes(&report->findings, input);
     add_evidence(report, input);
     add_pools(report, input->trace);
     add_keys(&report->findings, input->trace);
+    report->findings.in_arena += predreg_is_in_arena(input->trace);
     if ((report->num_ranks == 1) ||
         (pinned->pinned_avg_bytes >
          report->curves.curves[PREDREG_REPLAY_LEAVE_PINNED].average)) {

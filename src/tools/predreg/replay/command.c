@@ -186,6 +186,11 @@ static void print_ranks(const predreg_job_t *job, const predreg_replay_opts_t *o
         printf("left out: %zu traces that cannot be read\n",
                job->damage.left_out);
     }
+    if (job->in_arena) {
+        printf("recorded with an arena: without it, the program would have other memory, and "
+               "the\n  other policies other figures%s\n",
+               opts->policies_given ? "" : ", which are left out");
+    }
     printf("\n");
 }
 
@@ -268,7 +273,8 @@ static void print_summary(const predreg_job_t *job)
 }
 
 /* Whether a policy is worth a row. Without mappings for an arena, the policy arena is
- * the same as predict */
+ * the same as predict. Recorded with an arena, the program has mappings that it would not
+ * have under another policy */
 static int has_row(const predreg_job_t *job, const predreg_replay_opts_t *opts,
                    predreg_replay_policy_t policy)
 {
@@ -279,24 +285,26 @@ static int has_row(const predreg_job_t *job, const predreg_replay_opts_t *opts,
         return 0;
     }
 
-    return (policy != PREDREG_REPLAY_ARENA) || opts->policies_given ||
-           (results[job->num_ranks].bound_bytes > 0);
+    return opts->policies_given ||
+           ((policy == PREDREG_REPLAY_ARENA) ?
+            (results[job->num_ranks].bound_bytes > 0) : !job->in_arena);
 }
 
 static void print_gain(const predreg_job_t *job, int is_json)
 {
-    const predreg_replay_result_t *predict, *arena;
+    const predreg_replay_result_t *pinned, *predict, *arena;
     predreg_gain_t gain = {0};
     size_t i;
 
+    pinned  = job->results[PREDREG_REPLAY_LEAVE_PINNED];
     predict = job->results[PREDREG_REPLAY_PREDICT];
     arena   = job->results[PREDREG_REPLAY_ARENA];
-    if ((predict == NULL) || (arena == NULL)) {
+    if ((pinned == NULL) || (predict == NULL) || (arena == NULL)) {
         return;
     }
 
     for (i = 0; i < job->num_ranks; ++i) {
-        predreg_gain_add(&gain, &predict[i], &arena[i]);
+        predreg_gain_add(&gain, &pinned[i], &predict[i], &arena[i], job->in_arena);
     }
     predreg_replay_print_gain(&gain, is_json);
 }
@@ -310,7 +318,7 @@ static void print_table(const predreg_job_t *job,
         predreg_replay_print_head();
     }
 
-    if (opts->curve) {
+    if (opts->curve && !job->in_arena) {
         print_curve(job, opts);
     }
 
@@ -322,13 +330,13 @@ static void print_table(const predreg_job_t *job,
         }
     }
 
-    if (!opts->json) {
+    if (!opts->json && !job->in_arena) {
         print_summary(job);
     }
     print_gain(job, opts->json);
     predreg_replay_print_sends(&job->sends, opts->json);
 
-    if (opts->curve && !opts->json) {
+    if (opts->curve && !opts->json && !job->in_arena) {
         print_advice(job, opts);
     }
 }

@@ -233,6 +233,7 @@ static ucs_status_t replay_rank(loader_t *loader, const ucs_rcache_trace_t *trac
     }
 
     if (status == UCS_OK) {
+        loader->job->in_arena |= predreg_is_in_arena(trace);
         predreg_sends_add(&loader->job->sends, trace,
                           predreg_trace_costs(trace, &costs) ? &costs : NULL,
                           opts->knobs.eager_fraction / 100);

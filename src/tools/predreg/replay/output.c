@@ -210,6 +210,7 @@ static void print_json_arena(const predreg_gain_t *gain)
     predreg_gain_put(json, gain);
     ucs_json_printf(json, "pinned_avg_bytes", "%.0f", gain->average);
     ucs_json_printf(json, "predict_avg_bytes", "%.0f", gain->predict_average);
+    ucs_json_printf(json, "leave_pinned_avg_bytes", "%.0f", gain->pinned_average);
     ucs_json_printf(json, "seconds_saved", "%.9f", (double)gain->saved / NSEC_PER_SEC);
     ucs_json_printf(json, "seconds", "%.9f", (double)gain->time / NSEC_PER_SEC);
     predreg_json_print(json);
@@ -223,7 +224,12 @@ void predreg_replay_print_gain(const predreg_gain_t *gain, int is_json)
                                 "longer than 64M does not come from it, "
                                 "nor what malloc() has in its\n  heap: record "
                                 "with MALLOC_MMAP_THRESHOLD_=131072",
+        [PREDREG_GAIN_RECORDED] = "as it was recorded; without an arena the\n"
+                                  "  program would have other memory: record that to "
+                                  "compare",
         [PREDREG_GAIN_LOSES]  = "not recommended: the program would wait longer",
+        [PREDREG_GAIN_MEMORY] = "not recommended: it would have more\n  memory registered "
+                                "than leave-pinned",
         [PREDREG_GAIN_LITTLE] = "not needed: less than 0.1 % of the run time",
         [PREDREG_GAIN_YES]    = "recommended, if there is memory to pin"
     };
@@ -238,9 +244,14 @@ void predreg_replay_print_gain(const predreg_gain_t *gain, int is_json)
     }
 
     printf("\nlarge allocations: UCX_RCACHE_PRED_ARENA=%luM would answer %lu of "
-           "%lu uses\n  without a registration, and save %.3f ms of waiting: "
-           "%s\n", gain->size >> 20, gain->answered, gain->uses,
-           gain->saved / 1e6, advice[predreg_gain_advise(gain)]);
+           "%lu uses\n  without a registration", gain->size >> 20, gain->answered,
+           gain->uses);
+    if (gain->recorded == 0) {
+        printf(", save %.3f ms of waiting, and have %.3f MiB\n  registered in place of "
+               "%.3f under leave-pinned", gain->saved / 1e6, gain->average / MIB,
+               gain->pinned_average / MIB);
+    }
+    printf(": %s\n", advice[predreg_gain_advise(gain)]);
 }
 
 static void print_json_sends(const predreg_sends_t *sends)

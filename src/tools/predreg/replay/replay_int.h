@@ -123,6 +123,7 @@ typedef struct {
     int                     aligned;  /**< Whether the offsets are known */
     predreg_damage_t        damage;   /**< Missing parts of all ranks together */
     predreg_sends_t         sends;    /**< Small sends of all ranks */
+    int                     in_arena; /**< Whether a rank was recorded with an arena */
     predreg_replay_result_t *results[PREDREG_JOB_RESULTS];
                                       /**< For each policy or budget, the results of all
                                        *   ranks, and then the total. NULL: the user has

@@ -143,6 +143,7 @@ typedef struct predreg_findings {
     unsigned          truncated;   /**< Ranks whose trace has no end */
     unsigned          unended;     /**< Ranks that did not come to their end */
     unsigned          left_out;    /**< Damaged traces, which are not among the ranks */
+    unsigned          in_arena;    /**< Ranks that were recorded with an arena */
     unsigned          reg_guessed; /**< Ranks with uses and a guessed cost of
                                         registrations */
     unsigned          dereg_guessed; /**< Ranks with uses and a guessed cost of

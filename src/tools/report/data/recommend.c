@@ -161,6 +161,7 @@ static predreg_answer_t find_answer(const predreg_findings_t *findings,
 static int compares_times(const predreg_advice_t *advice)
 {
     return (advice->reason != PREDREG_REASON_NO_USES) &&
+           (advice->reason != PREDREG_REASON_ARENA) &&
            (advice->reason != PREDREG_REASON_TINY) &&
            (advice->reason != PREDREG_REASON_IN_USE);
 }
@@ -221,6 +222,8 @@ void predreg_recommend(const predreg_findings_t *findings,
     *advice = (predreg_advice_t){ .misses = predreg_misses_find(findings) };
     if (pinned->uses == 0) {
         recommend(findings, advice, NULL, PREDREG_REASON_NO_USES);
+    } else if (findings->in_arena > 0) {
+        recommend(findings, advice, NULL, PREDREG_REASON_ARENA);
     } else if (findings->pools_known &&
                is_tiny(findings, findings->pool_bytes)) {
         recommend(findings, advice, NULL, PREDREG_REASON_TINY);

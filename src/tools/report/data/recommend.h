@@ -112,6 +112,8 @@ typedef enum {
 typedef enum {
     /* Nothing to gain: leave-pinned is recommended */
     PREDREG_REASON_NO_USES,   /**< Nothing was registered for communication */
+    PREDREG_REASON_ARENA,     /**< Recorded with an arena: malloc() gave the program other
+                                   memory than under any other policy */
     PREDREG_REASON_TINY,      /**< Hardly any memory, compared with UCX's own
                                    pools */
     PREDREG_REASON_IN_USE,    /**< Memory is in use most of the time, as in MPI

@@ -380,11 +380,38 @@ TEST_F(test_report, large_allocations)
     arena.answered   = 30;
     arena.waited     = 0;
     predict.waited   = predict.duration / 10;
+    other.results[PREDREG_REPLAY_LEAVE_PINNED].waited           = predict.waited;
+    other.results[PREDREG_REPLAY_LEAVE_PINNED].pinned_avg_bytes = arena.pinned_avg_bytes;
     ASSERT_EQ(UCS_OK, add(other));
     std::string page = write();
     EXPECT_TRUE(contains(page, "<code>UCX_RCACHE_PRED_ARENA=128M</code> is "
                                "recommended")) << page;
     EXPECT_TRUE(contains(page, "30 of 40 uses would need no registration"));
+}
+
+/* What the program would be under another policy is not known, and no figure of one is
+ * shown */
+TEST_F(test_report, recorded_with_an_arena)
+{
+    rank r;
+    fill(r);
+    r.results[PREDREG_REPLAY_ARENA].bound_bytes = 128 << 20;
+    r.results[PREDREG_REPLAY_ARENA].uses        = 40;
+    r.results[PREDREG_REPLAY_ARENA].answered    = 30;
+    r.meta[4]                                   = {(char*)"knob.ARENA", (char*)"128M"};
+    r.trace.num_meta                            = 5;
+    ASSERT_EQ(UCS_OK, add(r));
+
+    std::string json = write(true), page = write();
+    EXPECT_TRUE(contains(json, "\"reason\":\"arena\"")) << json;
+    EXPECT_TRUE(contains(json, "\"policies\":{\"arena\":{"));
+    EXPECT_FALSE(contains(json, "\"policies\":{\"leave-pinned\""));
+    EXPECT_TRUE(contains(page, "only the arena is judged"));
+    EXPECT_TRUE(contains(page, "30 of 40 uses needed no registration"));
+    for (const char *text : {"ucx_predreg run", "Policies compared", "Budgets compared",
+                             "is recommended", "leave UCX as it is"}) {
+        EXPECT_FALSE(contains(page, text)) << text;
+    }
 }
 
 TEST_F(test_report, policies_not_played_are_left_out)

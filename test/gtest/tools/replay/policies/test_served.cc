@@ -70,12 +70,16 @@ TEST_F(test_served, temporaries_need_no_registration)
     EXPECT_EQ(0u, predict->answered);
     EXPECT_LT(arena->waited, predict->waited);
 
+    replayed pinned     = replay(0, PREDREG_REPLAY_LEAVE_PINNED);
     predreg_gain_t gain = {};
-    predreg_gain_add(&gain, predict.operator->(), arena.operator->());
+    predreg_gain_add(&gain, pinned.operator->(), predict.operator->(), arena.operator->(),
+                     0);
     EXPECT_EQ(1u, gain.ranks);
     EXPECT_EQ(19u, gain.answered);
     EXPECT_EQ(int64_t(predict->waited - arena->waited), gain.saved);
     EXPECT_EQ(arena->bound_bytes, gain.size);
+    EXPECT_DOUBLE_EQ(pinned->pinned_avg_bytes, gain.pinned_average);
+    gain.pinned_average = gain.average;
     EXPECT_EQ(PREDREG_GAIN_YES, predreg_gain_advise(&gain));
 }
 
@@ -90,29 +94,81 @@ TEST_F(test_served, without_mappings)
     EXPECT_EQ(0u, arena->bound_bytes);
     EXPECT_EQ(predict->pinned.byte_seconds, arena->pinned.byte_seconds);
     EXPECT_EQ(predict->waited, arena->waited);
-    predreg_gain_add(&gain, predict.operator->(), arena.operator->());
+    predreg_gain_add(&gain, predict.operator->(), predict.operator->(),
+                     arena.operator->(), 0);
     EXPECT_EQ(PREDREG_GAIN_NONE, predreg_gain_advise(&gain));
 }
 
 TEST_F(test_served, what_is_said)
 {
-    predreg_replay_result_t predict = {}, arena = {};
-    predreg_gain_t gain             = {};
+    predreg_replay_result_t pinned = {}, predict = {}, arena = {};
+    predreg_gain_t gain            = {};
 
     arena.bound_bytes = MB;
     arena.uses       = 10;
     predict.duration = SEC;
-    predreg_gain_add(&gain, &predict, &arena);
+    pinned.waited    = SEC;
+    predreg_gain_add(&gain, &pinned, &predict, &arena, 0);
     EXPECT_EQ(PREDREG_GAIN_UNUSED, predreg_gain_advise(&gain));
     arena.answered = 1;
     predict.waited = MSEC - 1;
     gain           = {};
-    predreg_gain_add(&gain, &predict, &arena);
+    predreg_gain_add(&gain, &pinned, &predict, &arena, 0);
     EXPECT_EQ(PREDREG_GAIN_LITTLE, predreg_gain_advise(&gain));
     arena.waited = 2 * MSEC;
-    predreg_gain_add(&gain, &predict, &arena);
+    predreg_gain_add(&gain, &pinned, &predict, &arena, 0);
     EXPECT_EQ(PREDREG_GAIN_LOSES, predreg_gain_advise(&gain));
     EXPECT_EQ(2u, gain.ranks);
+}
+
+/* An arena has to be better than what users have today, in memory and in time */
+TEST_F(test_served, beside_leave_pinned)
+{
+    predreg_replay_result_t pinned = {}, predict = {}, arena = {};
+    predreg_gain_t gain            = {};
+
+    arena.bound_bytes        = MB;
+    arena.uses               = arena.answered = 10;
+    arena.pinned_avg_bytes   = 4 * MB;
+    pinned.pinned_avg_bytes  = 4 * MB;
+    predict.pinned_avg_bytes = MB;
+    predict.duration         = SEC;
+    pinned.waited            = predict.waited = 10 * MSEC;
+    predreg_gain_add(&gain, &pinned, &predict, &arena, 0);
+    EXPECT_EQ(PREDREG_GAIN_YES, predreg_gain_advise(&gain));
+
+    arena.pinned_avg_bytes = 5 * MB;
+    gain                   = {};
+    predreg_gain_add(&gain, &pinned, &predict, &arena, 0);
+    EXPECT_EQ(PREDREG_GAIN_MEMORY, predreg_gain_advise(&gain));
+
+    arena.waited  = 5 * MSEC;
+    pinned.waited = 2 * MSEC;
+    gain          = {};
+    predreg_gain_add(&gain, &pinned, &predict, &arena, 0);
+    EXPECT_EQ(PREDREG_GAIN_LOSES, predreg_gain_advise(&gain));
+}
+
+/* What the program would be without the arena is not known */
+TEST_F(test_served, recorded_with_an_arena)
+{
+    predreg_replay_result_t pinned = {}, arena = {};
+    ucs_rcache_trace_meta_t meta   = {(char*)"knob.ARENA", (char*)"64M"};
+    ucs_rcache_trace_t trace       = {};
+    predreg_gain_t gain            = {};
+
+    EXPECT_FALSE(predreg_is_in_arena(&trace));
+    trace.meta     = &meta;
+    trace.num_meta = 1;
+    EXPECT_TRUE(predreg_is_in_arena(&trace));
+    meta.value = (char*)"0";
+    EXPECT_FALSE(predreg_is_in_arena(&trace));
+
+    arena.bound_bytes = MB;
+    arena.uses        = arena.answered = 10;
+    pinned.waited     = pinned.duration = SEC;
+    predreg_gain_add(&gain, &pinned, &pinned, &arena, 1);
+    EXPECT_EQ(PREDREG_GAIN_RECORDED, predreg_gain_advise(&gain));
 }
 
 /* What finds no room, and what is not of a mapping as a whole, goes as under
