@@ -247,6 +247,11 @@ static void write_advice(ucs_json_t *json, const report_data_t *report)
         [PREDREG_REASON_TOO_SLOW]          = "too-slow",
         [PREDREG_REASON_NO_SAVING]         = "no-saving"
     };
+    static const char *const processors[] = {
+        [PREDREG_PROCESSORS_UNKNOWN] = NULL,
+        [PREDREG_PROCESSORS_IDLE]    = "idle",
+        [PREDREG_PROCESSORS_BUSY]    = "busy"
+    };
     const predreg_advice_t *advice     = &report->advice;
     const predreg_outcome_t *predict   =
             report_outcome(report, PREDREG_REPLAY_PREDICT);
@@ -266,12 +271,15 @@ static void write_advice(ucs_json_t *json, const report_data_t *report)
                   predreg_misses_irregular(&report->findings) : 0);
     ucs_json_bool(json, "explain_misses", explains_misses(report));
     ucs_json_bool(json, "guessed", advice->caveats & PREDREG_CAVEAT_GUESSED);
+    ucs_json_string(json, "processors",
+                    processors[predreg_processors(&report->findings)]);
     write_caveats(json, advice->caveats);
     ucs_json_end(json, '}');
 
     ucs_json_begin(json, "choices", '{');
     write_choice(json, "best", report, &advice->choice);
     write_choice(json, "cheapest", report, &advice->cheapest);
+    write_choice(json, "other", report, &advice->other);
     ucs_json_end(json, '}');
 }
 

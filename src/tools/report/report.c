@@ -101,6 +101,25 @@ static unsigned num_domains(const ucs_rcache_trace_t *trace)
                                        ucs_max(trace->num_domains, 1);
 }
 
+/* @return the number in a meta line, or -1. */
+static long meta_number(const ucs_rcache_trace_t *trace, const char *key)
+{
+    const char *value = ucs_rcache_trace_get_meta(trace, key);
+
+    return (value == NULL) ? -1 : strtol(value, NULL, 10);
+}
+
+/* Add what the recorded process had of its node, and whether it had an arena */
+static void add_machine(predreg_findings_t *findings, const ucs_rcache_trace_t *trace)
+{
+    long idle  = meta_number(trace, "idle_cpus");
+    long ranks = meta_number(trace, "node_ranks");
+
+    findings->tell_idle += (idle >= 0) && (ranks > 0);
+    findings->have_idle += (ranks > 0) && (idle >= ranks);
+    findings->in_arena  += predreg_is_in_arena(trace);
+}
+
 /* Add the facts about a rank */
 static void add_evidence(predreg_report_t *report,
                          const predreg_report_rank_t *input)
@@ -273,7 +292,7 @@ ucs_status_t predreg_report_add(predreg_report_t *report,
     add_evidence(report, input);
     add_pools(report, input->trace);
     add_keys(&report->findings, input->trace);
-    report->findings.in_arena += predreg_is_in_arena(input->trace);
+    add_machine(&report->findings, input->trace);
     if ((report->num_ranks == 1) ||
         (pinned->pinned_avg_bytes >
          report->curves.curves[PREDREG_REPLAY_LEAVE_PINNED].average)) {

@@ -58,6 +58,20 @@ static void make_choice(const predreg_findings_t *findings, unsigned number,
     }
 }
 
+/* Whether a choice is predict as it would run on other processors than the recorded job
+ * had */
+static int is_elsewhere(const predreg_findings_t *findings, unsigned number)
+{
+    switch (predreg_processors(findings)) {
+    case PREDREG_PROCESSORS_IDLE:
+        return number >= NUMBER_BUDGETS;
+    case PREDREG_PROCESSORS_BUSY:
+        return number == NUMBER_PREDICT;
+    default:
+        return 0;
+    }
+}
+
 /* Find the choice with the least memory among the choices that save memory.
  * @param [in] setting     Only choices of this setting count; negative: all do.
  * @param [in] extra_time  Only choices count whose run time is at most this part longer
@@ -73,7 +87,7 @@ find_least(const predreg_findings_t *findings, int setting, double extra_time,
     least->outcome = NULL;
     for (number = 0; number < end; ++number) {
         make_choice(findings, number, &choice);
-        if (predreg_saves(findings, choice.outcome) &&
+        if (predreg_saves(findings, choice.outcome) && !is_elsewhere(findings, number) &&
             ((setting < 0) || ((int)choice.setting == setting)) &&
             (predreg_extra_time(findings, choice.outcome) <= extra_time) &&
             ((least->outcome == NULL) ||
@@ -102,7 +116,7 @@ predreg_choose_cheapest(const predreg_findings_t *findings,
     for (number = 0; number < NUMBER_BUDGETS + findings->budgets.num;
          ++number) {
         make_choice(findings, number, choice);
-        if (predreg_saves(findings, choice->outcome)) {
+        if (predreg_saves(findings, choice->outcome) && !is_elsewhere(findings, number)) {
             least = ucs_min(least,
                             predreg_extra_time(findings, choice->outcome));
         }
@@ -111,13 +125,14 @@ predreg_choose_cheapest(const predreg_findings_t *findings,
     return find_least(findings, -1, least + PREDREG_COSTS_PART, choice);
 }
 
-/* Make the choice with this number. @return whether the choice pays: it saves memory, and
- * costs no time. */
+/* Make the choice with this number. @return whether the choice pays: it saves memory,
+ * costs no time, and has the processors of the recorded job. */
 static int choose(const predreg_findings_t *findings, unsigned number,
                   predreg_choice_t *choice)
 {
     make_choice(findings, number, choice);
-    return predreg_saves(findings, choice->outcome) &&
+    return !is_elsewhere(findings, number) &&
+           predreg_saves(findings, choice->outcome) &&
            predreg_costs_nothing(findings, choice->outcome);
 }
 
@@ -125,6 +140,13 @@ int predreg_choose_predict(const predreg_findings_t *findings,
                            predreg_choice_t *choice)
 {
     return choose(findings, NUMBER_PREDICT, choice);
+}
+
+void predreg_choose_elsewhere(const predreg_findings_t *findings,
+                              predreg_choice_t *choice)
+{
+    make_choice(findings, (predreg_processors(findings) == PREDREG_PROCESSORS_IDLE) ?
+                NUMBER_BUDGETS + findings->budgets.usual : NUMBER_PREDICT, choice);
 }
 
 int predreg_choose_budget(const predreg_findings_t *findings,

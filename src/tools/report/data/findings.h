@@ -108,6 +108,13 @@ void predreg_bounds_add(predreg_outcome_t *outcomes,
                         unsigned num_tried);
 
 
+/** Whether a job had idle processors while it was recorded. */
+typedef enum {
+    PREDREG_PROCESSORS_UNKNOWN, /**< The trace of some rank does not tell */
+    PREDREG_PROCESSORS_IDLE,    /**< One for the helper of each rank */
+    PREDREG_PROCESSORS_BUSY     /**< Not for each: none counts */
+} predreg_processors_t;
+
 typedef struct predreg_findings {
     predreg_outcome_t outcomes[PREDREG_REPLAY_LAST]; /**< Outcome of each policy,
                                                           indexed by
@@ -143,6 +150,10 @@ typedef struct predreg_findings {
     unsigned          truncated;   /**< Ranks whose trace has no end */
     unsigned          unended;     /**< Ranks that did not come to their end */
     unsigned          left_out;    /**< Damaged traces, which are not among the ranks */
+    unsigned          tell_idle;   /**< Ranks whose trace tells how many processors were
+                                        idle */
+    unsigned          have_idle;   /**< Of these, ranks whose node had an idle processor for
+                                        each of its ranks */
     unsigned          in_arena;    /**< Ranks that were recorded with an arena */
     unsigned          reg_guessed; /**< Ranks with uses and a guessed cost of
                                         registrations */
@@ -166,6 +177,17 @@ static inline const predreg_outcome_t *
 predreg_pinned(const predreg_findings_t *findings)
 {
     return &findings->outcomes[PREDREG_REPLAY_LEAVE_PINNED];
+}
+
+/** @return what the job had of idle processors. */
+static inline predreg_processors_t
+predreg_processors(const predreg_findings_t *findings)
+{
+    unsigned ranks = predreg_pinned(findings)->ranks;
+
+    return (findings->tell_idle < ranks)  ? PREDREG_PROCESSORS_UNKNOWN :
+           (findings->have_idle == ranks) ? PREDREG_PROCESSORS_IDLE :
+                                            PREDREG_PROCESSORS_BUSY;
 }
 
 /** @return whether all ranks were played under a setting. */

@@ -199,7 +199,9 @@ static unsigned find_caveats(const predreg_findings_t *findings,
                               (outcome->late >
                                PREDREG_LATE_PART * outcome->uses)},
         {PREDREG_CAVEAT_IDLE, is_predict && (advice->choice.budget < 0) &&
-                              predreg_has_curve(findings)},
+                              predreg_has_curve(findings) &&
+                              (predreg_processors(findings) ==
+                               PREDREG_PROCESSORS_UNKNOWN)},
         {PREDREG_CAVEAT_POOLS, (advice->answer != PREDREG_ANSWER_NO) &&
                                !findings->pools_known &&
                                is_tiny(findings, PREDREG_USUAL_POOLS)}
@@ -233,6 +235,10 @@ void predreg_recommend(const predreg_findings_t *findings,
         recommend_policy(findings, advice);
     }
 
+    if (compares_times(advice) && predreg_has_curve(findings) &&
+        (predreg_processors(findings) != PREDREG_PROCESSORS_UNKNOWN)) {
+        predreg_choose_elsewhere(findings, &advice->other);
+    }
     advice->answer  = find_answer(findings, advice);
     advice->caveats = find_caveats(findings, advice);
 }

@@ -19,9 +19,10 @@ BEGIN_C_DECLS
  * the rules in words.
  *
  * A report plays predict twice: with its defaults and a helper with a processor
- * of its own, and with several budgets and a helper without one. The advice is
- * predict with the budget that @ref predreg_budgets_choose finds among these
- * several budgets, so that predict keeps its promise in both cases.
+ * of its own, and with several budgets and a helper without one. If the traces tell
+ * whether the job had a processor for each helper, the advice is for the same case.
+ * Otherwise it is predict with the budget that @ref predreg_budgets_choose finds among
+ * these several budgets, so that predict keeps its promise in both cases.
  *
  * The rules compare the average of memory over time, and times as parts of the
  * run time of the slowest rank. The constants are our own choice, unless a
@@ -170,6 +171,9 @@ enum {
 
 typedef struct predreg_advice {
     predreg_choice_t choice;
+    predreg_choice_t other;    /**< Predict where processors are idle if the recorded job
+                                    had none, or else where none is; no outcome: not
+                                    compared */
     predreg_choice_t cheapest; /**< For TOO_SLOW: the setting with the lowest costs, of
                                     the settings that save memory */
     predreg_reason_t reason;
@@ -218,6 +222,11 @@ predreg_choose_cheapest(const predreg_findings_t *findings,
  *  @return whether predict pays with this choice. */
 int predreg_choose_predict(const predreg_findings_t *findings,
                            predreg_choice_t *choice);
+
+/** Choose predict with the default budget, and with the processors that the recorded job
+ *  did not have. */
+void predreg_choose_elsewhere(const predreg_findings_t *findings,
+                              predreg_choice_t *choice);
 
 /** Choose predict with the budget that is best if no processor is idle.
  *  @return whether predict pays with this budget. */

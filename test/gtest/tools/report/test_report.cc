@@ -414,6 +414,31 @@ TEST_F(test_report, recorded_with_an_arena)
     }
 }
 
+/* The traces tell what processors the job had */
+TEST_F(test_report, processors)
+{
+    rank r;
+    fill(r);
+    r.meta[4]        = {(char*)"node_ranks", (char*)"2"};
+    r.meta[5]        = {(char*)"idle_cpus", (char*)"2"};
+    r.trace.num_meta = 6;
+    ASSERT_EQ(UCS_OK, add(r));
+    EXPECT_TRUE(contains(write(true), "\"processors\":\"idle\""));
+
+    rank other;
+    fill(other, "1");
+    other.meta[4]        = {(char*)"node_ranks", (char*)"2"};
+    other.meta[5]        = {(char*)"idle_cpus", (char*)"1"};
+    other.trace.num_meta = 6;
+    ASSERT_EQ(UCS_OK, add(other));
+    EXPECT_TRUE(contains(write(true), "\"processors\":\"busy\""));
+
+    rank old;
+    fill(old, "2");
+    ASSERT_EQ(UCS_OK, add(old));
+    EXPECT_TRUE(contains(write(true), "\"processors\":null"));
+}
+
 TEST_F(test_report, policies_not_played_are_left_out)
 {
     rank r;

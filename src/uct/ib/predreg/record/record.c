@@ -12,6 +12,7 @@
 
 #include <ucs/base/clock.h>
 #include <ucs/host/own_fd.h>
+#include <ucs/node/cpus.h>
 #include <uct/ib/predreg/core/job.h>
 #include <uct/ib/predreg/md/domain.h>
 #include <uct/ib/predreg/stat/stat.h>
@@ -24,6 +25,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 
@@ -40,6 +42,14 @@ static uct_predreg_observer_t observer;
 /* Whether the making of the trace file was tried, with or without success. Under
  * core.lock; at the exit of the process the flag is read without the lock */
 static int is_begun;
+
+/* The processors to which threads of this process could be bound, and how long each
+ * processor had been idle when the trace was begun. Written with is_begun */
+static struct {
+    cpu_set_t usable;
+    uint64_t  time; /* ns */
+    uint64_t  idle[CPU_SETSIZE];
+} processors;
 
 /* The shortest use so far, bytes. Relaxed: the number only decreases, and nothing else
  * depends on it. */
@@ -215,6 +225,41 @@ static void put_clocks(uct_predreg_core_t *core, const char *clock_key,
     put_number(recorder, realtime_key, realtime);
 }
 
+/* Write what the process has of its node, and begin to watch the processors */
+static void put_machine(ucs_rcache_recorder_t *recorder)
+{
+    struct utsname kernel;
+    cpu_set_t bound;
+
+    ucs_rcache_pred_cpus_usable(&processors.usable);
+    processors.time = ucs_monotonic_ns();
+    (void)ucs_rcache_pred_idle_read("", processors.idle);
+    if (sched_getaffinity(getpid(), sizeof(bound), &bound) == 0) {
+        put_number(recorder, "cpus", CPU_COUNT(&bound));
+    }
+    put_number(recorder, "node_cpus", CPU_COUNT(&processors.usable));
+    put_number(recorder, "node_ranks", uct_predreg_job_local_size());
+    if (uname(&kernel) == 0) {
+        ucs_rcache_recorder_meta(recorder, "kernel", kernel.release);
+    }
+}
+
+/* Write how many processors were idle while the process was recorded, and who has done the
+ * helper's work at its end */
+static void put_idle(uct_predreg_core_t *core, ucs_rcache_pred_mode_t mode)
+{
+    static uint64_t after[CPU_SETSIZE], helpers[CPU_SETSIZE]; /* Not on a small stack */
+    cpu_set_t idle;
+
+    (void)ucs_rcache_pred_idle_read("", after);
+    ucs_rcache_pred_idle_find(processors.idle, after,
+                              ucs_monotonic_ns() - processors.time, helpers, &idle);
+    CPU_AND(&idle, &idle, &processors.usable);
+    put_number(uct_predreg_recorder(core), "idle_cpus", CPU_COUNT(&idle));
+    ucs_rcache_recorder_meta(uct_predreg_recorder(core), "helper",
+                             ucs_rcache_pred_mode_names[mode]);
+}
+
 static void put_all_meta(uct_predreg_core_t *core)
 {
     ucs_rcache_recorder_t *recorder = uct_predreg_recorder(core);
@@ -240,6 +285,7 @@ static void put_all_meta(uct_predreg_core_t *core)
     ucs_rcache_recorder_meta(recorder, "ucx_version", ucx);
     put_clocks(core, "clock_ns", "realtime_ns");
     put_number(recorder, "page_size", sysconf(_SC_PAGESIZE));
+    put_machine(recorder);
     uct_predreg_knobs_for_each(&core->knobs, put_knob, recorder);
 }
 
@@ -282,6 +328,7 @@ void uct_predreg_record_domain(uct_predreg_core_t *core, uct_predreg_domain_t *d
 {
     uct_predreg_record_begin(core);
     if (core->observer != NULL) {
+        ucs_rcache_recorder_meta(uct_predreg_recorder(core), "component", component);
         ucs_rcache_recorder_domain(uct_predreg_recorder(core), domain->number,
                                    domain->name);
     }
@@ -304,6 +351,7 @@ void uct_predreg_record_finish(uct_predreg_core_t *core)
     ucs_rcache_recorder_stop(recorder);
     put_clocks(core, "clock_end_ns", "realtime_end_ns");
     uct_predreg_snapshot(core, &snapshot);
+    put_idle(core, snapshot.mode);
     ucs_rcache_pred_counters_for_each(&snapshot, put_counter, recorder);
     ucs_rcache_recorder_finish(recorder);
     /* The recorder is not destroyed, since other threads may still communicate

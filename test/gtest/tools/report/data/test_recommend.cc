@@ -162,6 +162,55 @@ TEST_F(test_recommend, a_budget_pays)
     expect_budget(3, PREDREG_REASON_PAYS, PREDREG_ANSWER_YES);
 }
 
+/* The traces say what processors the job had: the answer is for these, and the other case
+ * stands beside it */
+TEST_F(test_recommend, processors_of_the_recorded_job)
+{
+    set_curve({200, 190, 180, 160, 150.1, 150.1, 160}, {0, .2, .5, .9, 1.9, 5, 40});
+    expect_predict(PREDREG_CAVEAT_IDLE);
+    EXPECT_EQ(NULL, m_advice.other.outcome);
+
+    m_findings.tell_idle = 1;
+    expect(PREDREG_SETTING_ON_DEMAND, PREDREG_REASON_COSTS, PREDREG_ANSWER_IF_SHORT);
+    EXPECT_EQ(&outcome(PREDREG_REPLAY_PREDICT), m_advice.other.outcome);
+
+    /* Without another policy that saves, what is advised is to leave it */
+    set(PREDREG_REPLAY_ON_DEMAND, 199 * MB, 0);
+    expect_untouched(PREDREG_REASON_NO_SAVING);
+    EXPECT_EQ(&outcome(PREDREG_REPLAY_PREDICT), m_advice.other.outcome);
+
+    m_findings.have_idle = 1;
+    expect_predict();
+    EXPECT_GT(0, m_advice.choice.budget);
+    EXPECT_EQ(&m_findings.curve[m_findings.budgets.usual], m_advice.other.outcome);
+
+    /* A budget that pays where all are busy is not for this job */
+    set_curve({200, 180, 120, 100, 90, 80, 20}, {0, .2, .5, .9, .9, .9, .9});
+    expect_predict();
+    EXPECT_GT(0, m_advice.choice.budget);
+}
+
+/* An idle processor for some ranks is none for the job, and a rank whose trace does not
+ * tell leaves it unknown */
+TEST_F(test_recommend, processors_of_some_ranks)
+{
+    outcome(PREDREG_REPLAY_LEAVE_PINNED).ranks = 2;
+    m_findings.tell_idle                       = 1;
+    m_findings.have_idle                       = 1;
+    EXPECT_EQ(PREDREG_PROCESSORS_UNKNOWN, predreg_processors(&m_findings));
+    m_findings.tell_idle = 2;
+    EXPECT_EQ(PREDREG_PROCESSORS_BUSY, predreg_processors(&m_findings));
+    m_findings.have_idle = 2;
+    EXPECT_EQ(PREDREG_PROCESSORS_IDLE, predreg_processors(&m_findings));
+}
+
+TEST_F(test_recommend, recorded_with_an_arena)
+{
+    m_findings.in_arena = 1;
+    expect_untouched(PREDREG_REASON_ARENA);
+    EXPECT_EQ(NULL, m_advice.other.outcome);
+}
+
 TEST_F(test_recommend, a_budget_pays_and_predict_without_does_not)
 {
     set(PREDREG_REPLAY_PREDICT, 50 * MB, 20 * SEC);
