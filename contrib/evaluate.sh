@@ -24,7 +24,7 @@ usage: evaluate.sh [options] [PART...]
 
 PART is one of
   ${parts_all[*]}
-or all (the default, unless --program is given). All but verbs run in the native
+or all (the default, unless --program or --advice is given). All but verbs run in the native
 rig; verbs needs an RDMA device, or boots a guest with Soft-RoCE if there is none.
 
   --quick            fewer cases and iterations, and 1 repetition
@@ -36,11 +36,15 @@ rig; verbs needs an RDMA device, or boots a guest with Soft-RoCE if there is non
                      a program of yours as well, natively, 2 ranks: COMMAND is
                      what mpirun would be given, with whole paths; NAME has small
                      letters and digits. Can be given several times
+  --advice N         before these parts, take the advice that reports give for N
+                     programs, 1 to 23, drawn by the hash of the sources of
+                     replay and report: record, report, run as advised
   --out DIR          a new folder for the results (results/evaluation-DATE)
   --list             print the parts, how many runs each has and about how many
                      minutes they take, and do nothing
 
-Writes into the folder: evaluation.md, the tables with date, machine and command;
+Writes into the folder: advice.md, the table of --advice, and advice/, what it was
+made of; evaluation.md, the tables with date, machine and command;
 results.csv, a line for each run; and for each rig a folder with the samples,
 statistics and summaries of each run in raw/. Exit status: 0; 1 if a run failed
 or was left out; 77 if nothing could be run here.
@@ -51,6 +55,7 @@ reps=
 budget=0
 work=
 list=
+advice=
 programs=()
 out=$top/results/evaluation-$(date +%Y%m%d-%H%M%S)
 parts=()
@@ -68,6 +73,7 @@ while [ $# -gt 0 ]; do
                        die "--program: '${2-}'; accepted: NAME=COMMAND, NAME of" \
                            "small letters and digits, and none of ours"
                    programs+=(-p "$2"); shift ;;
+    --advice)      advice=${2-}; range "$1" "$advice" 1 23; shift ;;
     --out)         out=${2-}; shift ;;
     --list)        list=1 ;;
     --help|-h)     usage; exit 0 ;;
@@ -86,7 +92,7 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
-if [ ${#parts[@]} -eq 0 ] && [ ${#programs[@]} -eq 0 ]; then
+if [ ${#parts[@]} -eq 0 ] && [ ${#programs[@]} -eq 0 ] && [ -z "$advice" ]; then
     parts=("${parts_all[@]}")
 fi
 [ ${#programs[@]} -eq 0 ] || parts+=(own)
@@ -136,6 +142,23 @@ total_seconds()
         total=$((total + $(seconds_of "$rig" "$@")))
     done
     echo $total
+}
+
+# take_advice: the programs of --advice, in the native rig; prints the table
+take_advice()
+{
+    local names=()
+    mapfile -t names < <("$top/contrib/lib/advice.sh" --draw "$advice")
+    options_of "$rig_usual"
+    say "the advice of reports for ${names[*]}: about $((advice * 45 / 60 + 1)) min"
+    "$top/test/rig/run.sh" "${options[@]}" --build "$build" --timeout 86400 -- \
+        "$top/contrib/lib/advice.sh" -r "$([ -n "$quick" ] && echo 1 || echo 3)" \
+        ${work:+-w "$work"} "$build" "$out/advice" "${names[@]}" || failed=1
+    {   where_and_when $((SECONDS - begin))
+        busy_note "$load"
+        "$top/contrib/lib/advice.sh" --table "$out/advice"
+    } > "$out/advice.md"
+    cat "$out/advice.md"
 }
 
 # What the kernel counts in a guest needs no repetition
@@ -248,10 +271,12 @@ results()
 new_folder "$out"
 out=$(cd "$out" && pwd)
 mapfile -t all_rigs < <(rigs_of "${parts[@]}")
-prepare_rigs "$out/install.log" "${all_rigs[@]}"
+prepare_rigs "$out/install.log" "${all_rigs[@]}" ${advice:+"$rig_usual"}
 
 begin=$SECONDS
 failed=0
+[ -z "$advice" ] || take_advice
+[ ${#parts[@]} -gt 0 ] || exit $failed
 total=$(total_seconds "${parts[@]}")
 done_rigs=()
 say "this takes about $(((total + 59) / 60)) min, at most those of --budget"

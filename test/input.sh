@@ -401,6 +401,8 @@ for script in evaluate.sh demo.sh; do
 done
 refused 1 "budget: '59'; accepted: 60 to 86400" \
     env PREDREG_BUILD="$nobuild/build" "$top/contrib/evaluate.sh" --budget 59
+refused 1 "advice: '24'; accepted: 1 to 23" \
+    env PREDREG_BUILD="$nobuild/build" "$top/contrib/evaluate.sh" --advice 24
 refused 1 "program: 'cg=true'; accepted: NAME=COMMAND.* none of ours" \
     env PREDREG_BUILD="$nobuild/build" "$top/contrib/evaluate.sh" \
     --program cg=true

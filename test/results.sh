@@ -275,6 +275,46 @@ parts need is run once" \
 same "a program of the user takes turns as well" "own      30 runs,  2 min: Other \
 programs" sh -c "'$top/contrib/evaluate.sh' --list --program a=b | head -n 1"
 
+# The advice of reports: of three programs one is as promised, one has more memory and
+# takes longer, and of one the advice is not the best
+mkdir "$work/advice"
+cat > "$work/advice/advice" <<'ADVICE'
+good promised 0 0.50 1.005 BUDGET=1
+good stock 1 100 1.00
+good stock 2 100 1.01
+good stock 3 100 1.02
+good advised 1 60 1.01
+good on-demand 1 10 1.20
+good budget-1 1 61 1.01
+good budget-5 1 40 1.05
+good budget-inf 1 20 1.30
+wrong promised 0 0.20 1.000 BUDGET=2
+wrong stock 1 100 1.00
+wrong advised 1 36 1.03
+wrong on-demand 1 90 1.00
+wrong budget-1 1 90 1.00
+wrong budget-5 1 90 1.00
+wrong budget-inf 1 90 1.00
+poor promised 0 0.90 1.000 bound of 8 MiB
+poor stock 1 100 1.00
+poor advised 1 90 1.00
+poor on-demand 1 20 1.00
+poor budget-1 1 90 1.00
+poor budget-5 1 90 1.00
+poor budget-inf 1 90 1.00
+ADVICE
+same "marks of the advice" "good |  |
+wrong | memory, time |
+poor | advice |
+
+1 of 3 programs are within all marks." \
+    sh -c "'$top/contrib/lib/advice.sh' --table '$work/advice' | tail -n 5 |
+        sed 's/^| \([a-z]*\) .*| \([a-z, ]*\) |\$/\1 | \2 |/'"
+"$top/contrib/lib/advice.sh" --check "$work/advice" 0.2 || fail "an error of 0.16 is refused"
+! "$top/contrib/lib/advice.sh" --check "$work/advice" 0.15 || fail "an error of 0.16 passes"
+[ "$("$top/contrib/lib/advice.sh" --draw 12 | sort -u | wc -l)" -eq 12 ] ||
+    fail "a draw has a program twice"
+
 # What demo.sh does where one of the rigs, or both, cannot be had: scripts of a
 # tree in which runs only seem to be some
 tree=$work/tree

@@ -126,6 +126,16 @@ squeezed()
         END { exit bad }' "$work/summary"
 }
 
+# advised PROGRAM...: programs that are recorded, and run as their reports advise, have the
+# memory that was promised. The processors of the rig are often shared with other work, so
+# that the error may be somewhat more than that of contrib/evaluate.sh --advice
+advised()
+{
+    rm -rf "$work/advised"
+    $rig --adapter-cost 16,0.25 -- "$top/contrib/lib/advice.sh" -m "$build" "$work/advised" \
+        "$@" && "$top/contrib/lib/advice.sh" --check "$work/advised" 0.2
+}
+
 # roomy COMMAND...: a job with room for its memory
 roomy()
 {
@@ -1696,6 +1706,8 @@ if [ -z "$sanitizer" ]; then
         follows job 2 "$apps/wavefront" --iters 4 --compute 400
     run "beside a PMPI tool" profiled
     run "beside AddressSanitizer in the program" with_asan
+    # The programs of a suite are elsewhere
+    [ -n "$suite" ] || run "the advice of reports" advised fig1 halo exchange
     # The call alone, and with all that follow
     for kind in memory thread system; do
         run "each call fails, $kind" every $kind FAULT=$kind:@ FAULT=$kind:@+

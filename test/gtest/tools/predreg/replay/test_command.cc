@@ -337,7 +337,7 @@ TEST_F(test_replay_command, large_allocations) {
     EXPECT_EQ(1u, lines("\"refused\":0,\"answered\":19,"));
     EXPECT_EQ(1u, lines("\"bound_bytes\":67108864"));
     EXPECT_EQ(1u, lines("{\"type\":\"arena\",\"arena\":\"memory\",\"ranks\":1,"
-                       "\"size\":67108864,"
+                        "\"size\":67108864,"
                         "\"uses\":20,\"answered\":19,")) << m_output;
 
     /* Without predict there is nothing to compare with; and a trace without
