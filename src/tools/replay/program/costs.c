@@ -22,6 +22,9 @@
  * second */
 #define COPY_RATE          (5800. * (1 << 20))
 #define NSEC_PER_SEC       1e9
+/* A measurement that takes so many times as long as usual was interrupted. The library takes
+ * as long a registration for one that has waited for memory (cache/register.c) */
+#define SLOW_TIMES         4
 /* Each size below this many pages has a class of its own */
 #define EXACT_PAGES        8
 #define CLASSES_PER_OCTAVE 4
@@ -57,12 +60,6 @@ uint64_t predreg_cost_of(const predreg_cost_t *cost, uint64_t address,
 uint64_t predreg_copy_time(uint64_t length)
 {
     return length / COPY_RATE * NSEC_PER_SEC + 0.5;
-}
-
-void predreg_fit_add(ucs_line_t *fit, uint64_t address, uint64_t length,
-                     uint64_t time)
-{
-    ucs_line_add(fit, num_pages(address, length), time);
 }
 
 int predreg_fit_line(const ucs_line_t *fit, const predreg_cost_t *guess,
@@ -251,6 +248,23 @@ int predreg_points_line(predreg_points_t *points, const predreg_cost_t *guess,
     }
 
     return 1;
+}
+
+void predreg_points_sum(predreg_points_t *points, int usual, ucs_line_t *fit)
+{
+    const predreg_cost_t none = {0, 0};
+    predreg_cost_t cost;
+    const predreg_point_t *point;
+    int page_known;
+
+    *fit = (ucs_line_t){};
+    predreg_points_line(points, &none, &cost, &page_known);
+    predreg_for_each(point, points->points, points->num_points) {
+        if (!usual || (point->time <=
+                       SLOW_TIMES * (cost.op + (cost.page * point->pages)))) {
+            ucs_line_add(fit, point->pages, point->time);
+        }
+    }
 }
 
 /* @return how many bytes two ranges that overlap have in common */

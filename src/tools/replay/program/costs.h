@@ -22,7 +22,8 @@ BEGIN_C_DECLS
  * The time of a registration or deregistration, as a linear function of the
  * number of pages, and two estimates of this function from a recording:
  *
- * - Many measurements of registrations alone: the line of least squares.
+ * - Many measurements of registrations alone: the line of least squares, without those
+ *   that were interrupted.
  * - A few measurements of first uses, some of which are far too long, because
  *   the kernel touched a page for the first time, or because another process
  *   had the processor: a line through quartiles, by medians.
@@ -62,10 +63,6 @@ uint64_t predreg_cost_of(const predreg_cost_t *cost, uint64_t address,
  *          the rate at which UCX expects to copy. */
 uint64_t predreg_copy_time(uint64_t length);
 
-
-/** Add a measurement: an operation on the range took this time, ns. */
-void predreg_fit_add(ucs_line_t *fit, uint64_t address, uint64_t length,
-                     uint64_t time);
 
 /**
  * Fit a line to all measurements. No cost can be negative. So if the line falls, the
@@ -121,6 +118,14 @@ void predreg_points_cleanup(predreg_points_t *points);
  */
 int predreg_points_line(predreg_points_t *points, const predreg_cost_t *guess,
                         predreg_cost_t *cost, int *page_known_p);
+
+
+/** Sum measurements up for predreg_fit_line(), and sort them.
+ *  @param [in] usual  Leave out those that take several times as long as by the line of
+ *                     predreg_points_line(): another process had the processor meanwhile.
+ *                     One of them in a hundred would change the costs of all. First
+ *                     registrations take several times as long for reasons of their own. */
+void predreg_points_sum(predreg_points_t *points, int usual, ucs_line_t *fit);
 
 
 /**

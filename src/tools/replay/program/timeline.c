@@ -62,9 +62,9 @@ typedef struct builder {
                                             and end have in common */
     size_t                   *next;      /* For each open use, the next one with
                                             the same number, or NO_USE */
-    ucs_line_t               reg;        /* Of memory that was registered before */
-    ucs_line_t               first_reg;  /* Of memory that was not */
-    ucs_line_t               dereg;
+    predreg_points_t         reg;        /* Of memory that was registered before */
+    predreg_points_t         first_reg;  /* Of memory that was not */
+    predreg_points_t         dereg;
     predreg_first_uses_t     seen;       /* Memory that was registered before */
     predreg_first_uses_t     first_uses; /* First uses of memory that UCX's own cache
                                             registered */
@@ -232,8 +232,8 @@ static void add_reg(builder_t *builder, const ucs_rcache_pred_event_t *event)
                                                              event->length, 0) !=
                                     PREDREG_FIRST_NOT);
 
-    predreg_fit_add(is_first ? &builder->first_reg : &builder->reg, event->address,
-                    event->length, event->duration);
+    predreg_points_add(is_first ? &builder->first_reg : &builder->reg, event->address,
+                       event->length, event->duration);
     if (is_first && (event->by == UCS_RCACHE_PRED_BY_USE) && (timeline->num_uses > 0) &&
         (use->address == event->address) && (use->length == event->length)) {
         use->fresh = event->duration;
@@ -256,8 +256,8 @@ static void add_event(builder_t *builder, const ucs_rcache_pred_event_t *event)
         break;
     case UCS_RCACHE_PRED_EVENT_DEREG:
         if (!(event->result & UCS_RCACHE_PRED_RESULT_FAILED)) {
-            predreg_fit_add(&builder->dereg, event->address, event->length,
-                            event->duration);
+            predreg_points_add(&builder->dereg, event->address, event->length,
+                               event->duration);
         }
         break;
     case UCS_RCACHE_PRED_EVENT_UNMAP:
@@ -355,11 +355,12 @@ static void alloc_arrays(builder_t *builder)
 
 /* @return the part of a cost that registrations have, and not deregistrations: as recorded,
  *         or as guessed */
-static double reg_share(const builder_t *builder, double reg, double dereg)
+static double reg_share(const ucs_line_t *regs, const ucs_line_t *deregs, double reg,
+                        double dereg)
 {
-    if ((builder->reg.n > 0) && (builder->dereg.n > 0)) {
-        reg   = builder->reg.y / builder->reg.n;
-        dereg = builder->dereg.y / builder->dereg.n;
+    if ((regs->n > 0) && (deregs->n > 0)) {
+        reg   = regs->y / regs->n;
+        dereg = deregs->y / deregs->n;
     }
 
     return (reg + dereg > 0) ? (reg / (reg + dereg)) : 0;
@@ -369,17 +370,19 @@ static double reg_share(const builder_t *builder, double reg, double dereg)
  * of one to three pages, each with its deregistration; a trace without these times gets the
  * first guess of the library. Where all events have the same size, they do not tell what a
  * page costs, and the replay may register many buffers as one */
-static void make_guesses(const builder_t *builder, predreg_cost_t *reg, predreg_cost_t *dereg)
+static void make_guesses(const ucs_rcache_trace_t *trace, const ucs_line_t *regs,
+                         const ucs_line_t *deregs, predreg_cost_t *reg,
+                         predreg_cost_t *dereg)
 {
-    const char *text = ucs_rcache_trace_get_meta(builder->trace, UCS_REUSE_COSTS_META);
+    const char *text = ucs_rcache_trace_get_meta(trace, UCS_REUSE_COSTS_META);
     ucs_reuse_costs_t costs;
     double page, op;
 
     *reg   = reg_guess;
     *dereg = dereg_guess;
     if ((text != NULL) && ucs_reuse_costs_parse(text, &costs)) {
-        page   = reg_share(builder, reg_guess.page, dereg_guess.page);
-        op     = reg_share(builder, reg_guess.op, dereg_guess.op);
+        page   = reg_share(regs, deregs, reg_guess.page, dereg_guess.page);
+        op     = reg_share(regs, deregs, reg_guess.op, dereg_guess.op);
         *reg   = (predreg_cost_t){costs.reg_page * page, costs.reg_call * op};
         *dereg = (predreg_cost_t){costs.reg_page * (1 - page), costs.reg_call * (1 - op)};
     }
@@ -403,26 +406,26 @@ static void finish_fresh(predreg_timeline_t *timeline, int is_known)
 static void finish(builder_t *builder)
 {
     predreg_timeline_t *timeline = builder->timeline;
-    int is_known                 = (builder->reg.n > 0);
+    /* Where no memory was registered twice, what it takes is what it takes the first time */
+    int is_known                 = (builder->reg.num_points > 0);
     predreg_cost_t dereg;
+    ucs_line_t regs, deregs;
     size_t i;
 
-    if (!is_known) {
-        /* No memory was registered twice: what it takes is what it takes the first time */
-        builder->reg = builder->first_reg;
-    }
-    make_guesses(builder, &timeline->reg_guess, &dereg);
+    predreg_points_sum(is_known ? &builder->reg : &builder->first_reg, is_known, &regs);
+    predreg_points_sum(&builder->dereg, 1, &deregs);
+    make_guesses(builder->trace, &regs, &deregs, &timeline->reg_guess, &dereg);
 
     for (i = 0; i < timeline->num_uses; ++i) {
         timeline->uses[i].end = ucs_min(timeline->uses[i].end,
                                         timeline->duration);
     }
 
-    timeline->dereg_known = predreg_fit_line(&builder->dereg, &dereg,
+    timeline->dereg_known = predreg_fit_line(&deregs, &dereg,
                                              &timeline->dereg,
                                              &timeline->dereg_page_known);
-    if (builder->reg.n > 0) {
-        timeline->reg_known = predreg_fit_line(&builder->reg,
+    if (regs.n > 0) {
+        timeline->reg_known = predreg_fit_line(&regs,
                                                &timeline->reg_guess,
                                                &timeline->reg,
                                                &timeline->reg_page_known);
@@ -474,6 +477,9 @@ ucs_status_t predreg_timeline_create(const ucs_rcache_trace_t *trace,
 
     predreg_first_uses_cleanup(&builder.first_uses);
     predreg_first_uses_cleanup(&builder.seen);
+    predreg_points_cleanup(&builder.reg);
+    predreg_points_cleanup(&builder.first_reg);
+    predreg_points_cleanup(&builder.dereg);
     kh_destroy_inplace(open_uses, &builder.open);
     free(builder.next);
     return status;

@@ -413,6 +413,20 @@ TEST_F(test_timeline, costs_scatter)
     EXPECT_NEAR(10, m_timeline->reg.op, 1e-9);
 }
 
+/* One in many that was interrupted is no cost of the others */
+TEST_F(test_timeline, interrupted_registrations)
+{
+    for (unsigned i = 0; i < 20; ++i) {
+        reg(1 + (i % 2), (i == 10) ? 4000000 : 1000 * (1 + (i % 2)));
+        reg(1 + (i % 2), (i == 11) ? 14000000 : 100 * (1 + (i % 2)),
+            UCS_RCACHE_PRED_EVENT_DEREG);
+    }
+    create();
+    EXPECT_NEAR(1000, m_timeline->reg.page, 1e-6);
+    EXPECT_NEAR(0, m_timeline->reg.op, 1e-6);
+    EXPECT_NEAR(100, m_timeline->dereg.page, 1e-6);
+}
+
 /* All of one size: the guess says what a page costs */
 TEST_F(test_timeline, costs_of_one_size)
 {
