@@ -49,7 +49,7 @@ is 2 is MS 20 N 60
 mg 2 mg MS 20 N 60
 ft 2 ft MS 20 N 60
 wavefront 2 wavefront MS 20 N 60
-manybuf 2 manybuf --size 2m MS 20 N 60
+manybuf 2 manybuf --size 2m MS 20 N 10
 allreduce 2 temporaries --pattern allreduce --size 4m --iters 250
 reduce 2 temporaries --pattern reduce --size 4m --iters 200
 exchange 2 temporaries --pattern exchange --iters 150

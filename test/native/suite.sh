@@ -369,17 +369,22 @@ recorded_arena()
         }' "$work/summary" "$work/replayed"
 }
 
-# recorded_maps COMMAND...: a job without an arena, whose traces tell what an arena
-# could have served
+# recorded_maps COMMAND...: a job of two ranks without an arena, whose traces tell what an
+# arena could have served, and where they come from
 recorded_maps()
 {
-    local trace
+    local trace key
     rm -rf "$work/traces"
     with TRACE="$work/traces" "$@" || return
     for trace in "$work"/traces/*.trace; do
         "$predreg" dump "$trace" > "$work/dumped" || return
         grep -q '^map ' "$work/dumped" ||
             { echo "$trace: no mapping"; return 1; }
+        for key in 'cpus [1-9]' 'node_cpus [1-9]' 'node_ranks 2' 'kernel [1-9]' \
+            'component cma' 'idle_cpus [0-9]' 'helper [a-z]'; do
+            grep -q "^meta $key" "$work/dumped" ||
+                { echo "$trace: no meta $key"; return 1; }
+        done
     done
 }
 

@@ -373,7 +373,7 @@ static ucs_status_t sim_create(sim_t *sim,
     ucs_status_t status;
 
     sim->uses  = predreg_alloc(sim->timeline->num_uses, sizeof(*sim->uses));
-    sim->world = predreg_world_create(params, &sim->account);
+    sim->world = predreg_world_create(sim->timeline, params, &sim->account);
     if (params->limit > 0) {
         sim->served = predreg_served_create(params, &sim->account);
     }

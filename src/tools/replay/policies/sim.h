@@ -87,7 +87,8 @@ extern const ucs_rcache_pred_ops_t predreg_world_ops;
 
 
 /** Make a world without a helper, at time 0 of the account. */
-predreg_world_t *predreg_world_create(const predreg_replay_params_t *params,
+predreg_world_t *predreg_world_create(const predreg_timeline_t *timeline,
+                                      const predreg_replay_params_t *params,
                                       predreg_account_t *account);
 
 /** Destroy a world. Its cache must have been destroyed before. */

@@ -44,6 +44,9 @@ struct predreg_world {
     uint64_t               stolen;      /* For how long the helper has used the
                                            program's processor since the program took
                                            note the last time, ns */
+    const predreg_timeline_t *timeline;
+    size_t                 num_regs;    /* Registrations, and deregistrations, so far */
+    size_t                 num_deregs;
     uint64_t               fresh;       /* How much longer the program's next registration
                                            takes, ns */
     ucs_rcache_pred_time_t now;         /* Time of the running flow */
@@ -217,7 +220,9 @@ static ucs_status_t op_reg(void *arg, void *address, size_t length,
     size_t number          = take_number(world);
     memory_t *memory       = &world->memories[number];
     uint64_t time          = predreg_cost_of(&world->params->reg, (uintptr_t)address,
-                                             length);
+                                             length) *
+                             predreg_spread_of(&world->timeline->reg_spread,
+                                               world->num_regs++);
 
     memory->address = (uintptr_t)address;
     memory->length  = length;
@@ -253,8 +258,8 @@ static ucs_status_t op_dereg(void *arg, void *memh)
                               predreg_world_now(world));
     }
 
-    pass(world, predreg_cost_of(&world->params->dereg, memory->address,
-                                memory->length), 0);
+    pass(world, predreg_cost_of(&world->params->dereg, memory->address, memory->length) *
+                predreg_spread_of(&world->timeline->dereg_spread, world->num_deregs++), 0);
     memory = &world->memories[number];
     if (!world->over) {
         predreg_holding_close(world->account, &memory->holding,
@@ -340,11 +345,13 @@ const ucs_rcache_pred_ops_t predreg_world_ops = {
     .yield     = op_yield
 };
 
-predreg_world_t *predreg_world_create(const predreg_replay_params_t *params,
+predreg_world_t *predreg_world_create(const predreg_timeline_t *timeline,
+                                      const predreg_replay_params_t *params,
                                       predreg_account_t *account)
 {
     predreg_world_t *world = predreg_alloc(1, sizeof(*world));
 
+    world->timeline    = timeline;
     world->params      = params;
     world->account     = account;
     world->now         = EPOCH;

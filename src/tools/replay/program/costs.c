@@ -89,6 +89,18 @@ void predreg_points_add_all(predreg_points_t *points,
     }
 }
 
+void predreg_points_spread(const predreg_points_t *points, const predreg_cost_t *cost,
+                           predreg_spread_t *spread)
+{
+    const predreg_point_t *point;
+    double usual;
+
+    predreg_for_each(point, points->points, points->num_points) {
+        usual = cost->op + (cost->page * point->pages);
+        *predreg_add(spread->factors, spread->num) = (usual > 0) ? (point->time / usual) : 1;
+    }
+}
+
 void predreg_points_cleanup(predreg_points_t *points)
 {
     free(points->points);
@@ -250,15 +262,18 @@ int predreg_points_line(predreg_points_t *points, const predreg_cost_t *guess,
     return 1;
 }
 
-void predreg_points_sum(predreg_points_t *points, int usual, ucs_line_t *fit)
+void predreg_points_sum(const predreg_points_t *points, int usual, ucs_line_t *fit)
 {
     const predreg_cost_t none = {0, 0};
     predreg_cost_t cost;
+    predreg_points_t sorted   = {};
     const predreg_point_t *point;
     int page_known;
 
     *fit = (ucs_line_t){};
-    predreg_points_line(points, &none, &cost, &page_known);
+    predreg_points_add_all(&sorted, points);
+    predreg_points_line(&sorted, &none, &cost, &page_known);
+    predreg_points_cleanup(&sorted);
     predreg_for_each(point, points->points, points->num_points) {
         if (!usual || (point->time <=
                        SLOW_TIMES * (cost.op + (cost.page * point->pages)))) {

@@ -43,6 +43,19 @@ typedef struct predreg_cost {
     double op;
 } predreg_cost_t;
 
+/** How recorded operations took other times than a line says: a list of factors. An empty
+ *  list is all 0: none did. */
+typedef struct predreg_spread {
+    double *factors;
+    size_t num;
+} predreg_spread_t;
+
+/** @return the factor of an operation by its number: the recorded ones again and again. */
+static inline double predreg_spread_of(const predreg_spread_t *spread, size_t number)
+{
+    return (spread->num == 0) ? 1 : spread->factors[number % spread->num];
+}
+
 /** The largest cost of an operation, and of each of its pages, ns. Sums of
  *  costs below this limit stay far below 64 bits. */
 #define PREDREG_REPLAY_MAX_COST 1e12
@@ -101,6 +114,10 @@ void predreg_points_add_all(predreg_points_t *points,
 
 void predreg_points_cleanup(predreg_points_t *points);
 
+/** @return how measurements differ from a line, in the order in which they were added. */
+void predreg_points_spread(const predreg_points_t *points, const predreg_cost_t *cost,
+                           predreg_spread_t *spread);
+
 /**
  * Put a line through all measurements, and sort the measurements.
  *
@@ -120,12 +137,12 @@ int predreg_points_line(predreg_points_t *points, const predreg_cost_t *guess,
                         predreg_cost_t *cost, int *page_known_p);
 
 
-/** Sum measurements up for predreg_fit_line(), and sort them.
+/** Sum measurements up for predreg_fit_line().
  *  @param [in] usual  Leave out those that take several times as long as by the line of
  *                     predreg_points_line(): another process had the processor meanwhile.
  *                     One of them in a hundred would change the costs of all. First
  *                     registrations take several times as long for reasons of their own. */
-void predreg_points_sum(predreg_points_t *points, int usual, ucs_line_t *fit);
+void predreg_points_sum(const predreg_points_t *points, int usual, ucs_line_t *fit);
 
 
 /**

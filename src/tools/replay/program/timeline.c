@@ -430,6 +430,9 @@ static void finish(builder_t *builder)
                                                &timeline->reg,
                                                &timeline->reg_page_known);
         finish_fresh(timeline, is_known);
+        predreg_points_spread(is_known ? &builder->reg : &builder->first_reg, &timeline->reg,
+                              &timeline->reg_spread);
+        predreg_points_spread(&builder->dereg, &timeline->dereg, &timeline->dereg_spread);
         return;
     }
 
@@ -488,6 +491,8 @@ ucs_status_t predreg_timeline_create(const ucs_rcache_trace_t *trace,
 void predreg_timeline_destroy(predreg_timeline_t *timeline)
 {
     predreg_points_cleanup(&timeline->first_uses);
+    free(timeline->reg_spread.factors);
+    free(timeline->dereg_spread.factors);
     free(timeline->maps);
     free(timeline->unmaps);
     free(timeline->uses);

@@ -58,6 +58,8 @@ typedef struct predreg_timeline {
     predreg_cost_t   reg;         /**< Cost of registrations, fitted to the
                                        recording */
     predreg_cost_t   dereg;
+    predreg_spread_t reg_spread;  /**< How recorded registrations differ from reg */
+    predreg_spread_t dereg_spread;
     predreg_cost_t   reg_guess;   /**< The guess of what the recording does not tell of
                                        reg */
     predreg_points_t first_uses;  /**< The measurements that reg comes from if the

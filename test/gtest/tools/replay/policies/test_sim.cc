@@ -546,6 +546,22 @@ TEST_F(test_replay_cache, work_in_place_of_the_helper)
     EXPECT_GE(progress->duration, own->duration + (progress->regs - 5) * 30000);
 }
 
+/* Operations take as much longer or shorter than the line says as the recorded ones did, in
+ * turns */
+TEST_F(test_replay_cache, spread_of_costs)
+{
+    made_program program = made_program::periodic(5, 100 * MSEC, MSEC, MB);
+    double regs[]        = {1, 3}, deregs[] = {0.5};
+
+    program.reg   = {0, 20000};
+    program.dereg = {0, 10000};
+    predreg_timeline_t timeline = *program.timeline();
+    timeline.reg_spread         = {regs, 2};
+    timeline.dereg_spread       = {deregs, 1};
+    replayed r(&timeline, replay_params(&timeline, PREDREG_REPLAY_ON_DEMAND));
+    EXPECT_EQ((1 + 3 + 1 + 3 + 1) * 20000 + 5 * 5000u, r->waited);
+}
+
 /* The first use of memory registers it for longer, under every policy, and the cache learns
  * from that as from any registration */
 TEST_F(test_replay_cache, fresh_memory)

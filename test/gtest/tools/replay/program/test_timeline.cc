@@ -425,6 +425,13 @@ TEST_F(test_timeline, interrupted_registrations)
     EXPECT_NEAR(1000, m_timeline->reg.page, 1e-6);
     EXPECT_NEAR(0, m_timeline->reg.op, 1e-6);
     EXPECT_NEAR(100, m_timeline->dereg.page, 1e-6);
+    /* But it is one that others may be interrupted for as long: the second registration of
+     * each size is the first that is not of new memory */
+    ASSERT_EQ(18u, m_timeline->reg_spread.num);
+    EXPECT_NEAR(1, m_timeline->reg_spread.factors[0], 1e-6);
+    EXPECT_NEAR(4000, m_timeline->reg_spread.factors[8], 1e-6);
+    EXPECT_NEAR(70000, m_timeline->dereg_spread.factors[11], 1e-6);
+    EXPECT_EQ(4000, predreg_spread_of(&m_timeline->reg_spread, 8 + 18));
 }
 
 /* All of one size: the guess says what a page costs */
