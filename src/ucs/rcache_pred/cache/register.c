@@ -68,7 +68,7 @@ static uint64_t count_faults(ucs_rcache_pred_t *pred, int is_short)
 static int note_read_back(pred_shortage_t *shortage, const ucs_rcache_pred_cost_t *cost,
                           size_t pages, ucs_rcache_pred_time_t time, uint64_t faults)
 {
-    ucs_rcache_pred_time_t usual = ucs_rcache_pred_cost_estimate(cost, 0, pages);
+    ucs_rcache_pred_time_t usual = ucs_rcache_pred_cost_estimate(cost, NULL, pages);
     int has_waited               = (faults > 0) || (time > SLOW_TIMES * usual);
 
     if (has_waited) {
@@ -85,7 +85,7 @@ static void learn_cost(const pred_handle_t *handle, int is_reg,
 {
     ucs_rcache_pred_domain_t *domain = handle->domain;
     ucs_rcache_pred_region_t *region = handle->region;
-    float *own                       = NULL;
+    ucs_rcache_pred_own_t *own       = NULL;
 
     if ((region != NULL) && (region->generation == handle->id)) {
         own = is_reg ? &region->own_reg : &region->own_dereg;

@@ -91,7 +91,7 @@ static ucs_rcache_pred_time_t reg_time(const ucs_rcache_pred_domain_t *domain,
                                        const ucs_rcache_pred_range_t *range)
 {
     return ucs_rcache_pred_cost_estimate(
-            &domain->reg_cost, 0, pred_pages(domain->pred, range));
+            &domain->reg_cost, NULL, pred_pages(domain->pred, range));
 }
 
 /* Whether one registration may have all of an extent besides other memory: nobody uses the

@@ -60,10 +60,10 @@ void pred_range_times(ucs_rcache_pred_t *pred, const ucs_rcache_pred_region_t *r
     size_t pages                           = pred_pages(pred, range);
 
     *times        = pred->rounds.times;
-    times->reg    = ucs_rcache_pred_cost_estimate(&domain->reg_cost, region->own_reg,
+    times->reg    = ucs_rcache_pred_cost_estimate(&domain->reg_cost, &region->own_reg,
                                                   pages);
     times->reg   += pred->shortage.page_time * pages;
-    times->dereg  = ucs_rcache_pred_cost_estimate(&domain->dereg_cost, region->own_dereg,
+    times->dereg  = ucs_rcache_pred_cost_estimate(&domain->dereg_cost, &region->own_dereg,
                                                   pages);
     times->margin = (times->reg + times->dereg) *
                     (has_own_margin(pred) ? OWN_MARGIN : 1);

@@ -16,16 +16,19 @@
  * as another page size or fragmented memory, within a phase of a program */
 #define COST_FADE 0.97
 
-/* A measurement counts for the region's own cost as this many times that cost at most, since
- * a thread that loses its processor in an operation measures any time. It counts for the
- * line, unless it is the region's first one, as so many times what the line says at most, and
- * as the inverse at least. So a few slow regions, or a few large ones in huge pages, hardly
- * bend the line, and a change of all regions moves it */
-#define COST_MOST 2.
+/* The weight of a measurement in a region's own cost. A measurement counts as OWN_MOST times
+ * the own cost at most, since a thread that loses its processor in an operation measures any
+ * time */
+#define OWN_WEIGHT .25
+#define OWN_MOST   4.
 
-/* Where a region's own cost differs from the line by this part at most, the line is the
- * estimate: more measurements are behind it */
-#define OWN_LEAST (1 / 3.)
+/* A region's own cost is apart from the line if it is at least so many times what the line
+ * says, or at most the inverse. Else the line is the estimate: more measurements are behind
+ * it. Memory in huge pages takes a third (Soft-RoCE) to a twentieth (natively) of the time of
+ * other memory. What regions measure that are apart counts for the line as this many times
+ * what the line says at most, and the inverse at least: a few of them hardly bend the line,
+ * and all together move it */
+#define OWN_APART 1.5
 
 
 void ucs_rcache_pred_cost_init(ucs_rcache_pred_cost_t *cost, double a, double b)
@@ -38,28 +41,64 @@ void ucs_rcache_pred_cost_init(ucs_rcache_pred_cost_t *cost, double a, double b)
     ucs_line_add(&cost->line, 256, a * 256 + b);
 }
 
-void ucs_rcache_pred_cost_update(ucs_rcache_pred_cost_t *cost, float *own, size_t pages,
-                                 ucs_rcache_pred_time_t time)
+static void cost_add(ucs_rcache_pred_cost_t *cost, size_t pages,
+                     ucs_rcache_pred_time_t time)
 {
-    double usual = ucs_rcache_pred_cost_estimate(cost, 0, pages);
-
     ucs_line_fade(&cost->line, COST_FADE);
-    ucs_line_add(&cost->line, pages, ((own == NULL) || (*own == 0)) ? time :
-                 ucs_min(ucs_max(time, usual / COST_MOST), usual * COST_MOST));
+    ucs_line_add(&cost->line, pages, time);
     (void)ucs_line_fit(&cost->line, &cost->a, &cost->b);
+}
+
+static double cost_usual(const ucs_rcache_pred_cost_t *cost, size_t pages)
+{
+    return ucs_max(cost->a * pages + cost->b, 1.);
+}
+
+/* The region's own cost of so many pages: for another number of pages than measured, the
+ * line says by how much more or less they cost */
+static double own_time(const ucs_rcache_pred_cost_t *cost, const ucs_rcache_pred_own_t *own,
+                       size_t pages)
+{
+    double usual = cost_usual(cost, pages);
+
+    return (own->time == 0) ? usual :
+           (own->time * usual / cost_usual(cost, own->pages));
+}
+
+static int own_is_apart(double own, double usual)
+{
+    return (own >= OWN_APART * usual) || (OWN_APART * own <= usual);
+}
+
+void ucs_rcache_pred_cost_update(ucs_rcache_pred_cost_t *cost, ucs_rcache_pred_own_t *own,
+                                 size_t pages, ucs_rcache_pred_time_t time)
+{
+    double usual = cost_usual(cost, pages);
+    double most, mine;
+
+    if ((own == NULL) || (own->pages == 0)) {
+        cost_add(cost, pages, time);
+    } else {
+        mine      = own_time(cost, own, pages);
+        most      = ucs_min(time, OWN_MOST * mine);
+        mine     += (most - mine) * OWN_WEIGHT;
+        own->time = ucs_max(mine, 1.);
+        cost_add(cost, pages, !own_is_apart(mine, usual) ? most :
+                 ucs_min(ucs_max(time, usual / OWN_APART), usual * OWN_APART));
+    }
     if (own != NULL) {
-        /* The line has just learned of the region's first measurement. The next ones tell
-         * whether that was enough */
-        usual = 1 + ucs_rcache_pred_cost_estimate(cost, 0, pages);
-        *own += (*own == 0) ? 1e-9 :
-                (ucs_min(time / usual, COST_MOST * (1 + *own)) - 1 - *own) / 2;
+        own->pages = pages;
     }
 }
 
 ucs_rcache_pred_time_t
-ucs_rcache_pred_cost_estimate(const ucs_rcache_pred_cost_t *cost, float own, size_t pages)
+ucs_rcache_pred_cost_estimate(const ucs_rcache_pred_cost_t *cost,
+                              const ucs_rcache_pred_own_t *own, size_t pages)
 {
-    return (cost->a * pages + cost->b) * ((fabsf(own) > OWN_LEAST) ? (1 + own) : 1);
+    double usual = cost->a * pages + cost->b;
+    double mine  = (own == NULL) ? usual : own_time(cost, own, pages);
+
+    return own_is_apart(mine, usual) ? mine : usual;
 }
 
 

@@ -51,21 +51,31 @@ typedef struct ucs_rcache_pred_cost {
 void
 ucs_rcache_pred_cost_init(ucs_rcache_pred_cost_t *cost, double a, double b);
 
+/** Own cost of the registrations of a region, or of its deregistrations: memory in huge pages
+ *  takes down to a twentieth of the time of other memory. All zero before the first
+ *  measurement. Updated and read under the lock of the cache. */
+typedef struct ucs_rcache_pred_own {
+    float    time;  /**< What an operation takes, ns; 0: what the line says */
+    uint32_t pages; /**< Pages of the last operation; 0: there was none */
+} ucs_rcache_pred_own_t;
+
+
 /**
- * Add one measurement: an operation on so many pages has taken this time.
+ * Add one measurement: an operation on so many pages has taken this time. It counts for the
+ * line, and from the region's second one on, of which none makes pages of the memory, for the
+ * region's own cost. What regions measure whose own cost is far from the line hardly
+ * counts for the line.
  *
- * @param [inout] own  The own cost of the region that has the memory: by which part the
- *                     region's operations take longer than the line says, from -1 on; 0
- *                     before the first measurement. Memory in huge pages takes down to a
- *                     twentieth of the time. NULL: the memory is a piece.
+ * @param [inout] own  The own cost of the region that has the memory; NULL: a piece.
  */
-void ucs_rcache_pred_cost_update(ucs_rcache_pred_cost_t *cost, float *own, size_t pages,
-                                 ucs_rcache_pred_time_t time);
+void ucs_rcache_pred_cost_update(ucs_rcache_pred_cost_t *cost, ucs_rcache_pred_own_t *own,
+                                 size_t pages, ucs_rcache_pred_time_t time);
 
 /** @return the time that an operation on so many pages is expected to take, ns.
- *  @param [in] own  The own cost of the region that has the pages; 0: as the line says. */
+ *  @param [in] own  The own cost of the region that has the pages; NULL: as the line says. */
 ucs_rcache_pred_time_t
-ucs_rcache_pred_cost_estimate(const ucs_rcache_pred_cost_t *cost, float own, size_t pages);
+ucs_rcache_pred_cost_estimate(const ucs_rcache_pred_cost_t *cost,
+                              const ucs_rcache_pred_own_t *own, size_t pages);
 
 
 /** @return the number of pages that [address, address + length) touches. The

@@ -10,6 +10,7 @@
 #include "extent.h"
 
 #include <ucs/base/buckets.h>
+#include <ucs/rcache_pred/predict/policy.h>
 #include <ucs/rcache_pred/predict/predict.h>
 #include <ucs/rcache_pred/predict/timeq.h>
 
@@ -118,13 +119,6 @@ typedef struct ucs_rcache_pred_region {
                                                      table->newcomers */
     uint8_t                        foretold;    /**< Not 0: the interval is a
                                                      prediction, and no guess */
-    float                          own_reg;     /**< Own cost of its registrations,
-                                                     see
-                                                     ucs_rcache_pred_cost_update().
-                                                     The thread that has registered
-                                                     writes it */
-    float                          own_dereg;   /**< Likewise, of its
-                                                     deregistrations */
 
     /* Only the helper uses these */
     uint8_t                        last_recent; /**< Index of the newest record in
@@ -190,6 +184,12 @@ typedef struct ucs_rcache_pred_region {
                                                      helper/seat.c */
     ucs_rcache_pred_forecast_t     forecast;    /**< Histories of the region's
                                                      uses, for predictions */
+
+    /* Under the lock */
+    ucs_rcache_pred_own_t          own_reg;     /**< Own cost of its
+                                                     registrations */
+    ucs_rcache_pred_own_t          own_dereg;   /**< Likewise, of its
+                                                     deregistrations */
 } UCS_V_ALIGNED(UCS_RCACHE_PRED_REGION_ALIGN) ucs_rcache_pred_region_t;
 
 

@@ -129,7 +129,7 @@ TEST_F(test_learning, costs_are_learnt)
         use(buffer(which), (1 + which % 7) * 20 * PAGE, MSEC);
         run(10 * MSEC);
     }
-    EXPECT_NEAR(400 * 64 + 70000, ucs_rcache_pred_cost_estimate(&domain()->reg_cost, 0,
+    EXPECT_NEAR(400 * 64 + 70000, ucs_rcache_pred_cost_estimate(&domain()->reg_cost, NULL,
                                                                 64), 2000);
 }
 
