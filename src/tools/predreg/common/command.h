@@ -36,8 +36,8 @@ enum {
 
 
 /**
- * The sub-commands, for the table in main.c. run does not return if all goes well: this
- * program becomes the command.
+ * The sub-commands, for the table in main.c. run and record do not return if all goes
+ * well: this program becomes the command.
  *
  * @param [in] argv  A name for messages of getopt_long(), then the arguments.
  * @return the exit status of the program.

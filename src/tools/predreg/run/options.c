@@ -282,7 +282,7 @@ static const predreg_options_t record_options = {
     .intro   = "Run COMMAND as ucx_predreg run does, and write a trace of each rank to\n"
                "a folder: what it communicated from which buffers, and what was\n"
                "registered for it.\n",
-    .end     = RUN_END "It is 1 if nothing was recorded although COMMAND has succeeded.\n",
+    .end     = RUN_END "When COMMAND has ended, a line says how many traces there are.\n",
     .list    = record_list,
     .runs    = 1,
     .unknown = tell_of_knob

@@ -12,27 +12,32 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 /** @file run.c
  *
- * run replaces this program by the command, with execvp(). So the exit status, signals and
- * process id are those of the command itself. record waits for the command, to say what it
- * has recorded and how to go on. Meanwhile it is to others as if it were the command:
- * signals that are sent to it go to the command, and it ends as the command does.
+ * Both sub-commands replace this program by the command, with execvp(). So the exit status,
+ * signals and process id are those of the command itself. Before, record starts a process
+ * that waits for the command's end, to say what was recorded and how to go on.
  */
 
 
-/* Process id of the command; 0: it is not started. The thread of the program writes it,
- * and a handler reads it */
-static volatile pid_t command;
+/* Kernels have the numbers of these calls longer than some C libraries */
+#ifndef SYS_pidfd_open
+#  define SYS_pidfd_open 434
+#endif
+#ifndef SYS_close_range
+#  define SYS_close_range 436
+#endif
 
 
 static int is_knob(const char *string)
@@ -126,84 +131,72 @@ static int needs_library(const predreg_run_opts_t *opts)
            predreg_preload_has_library(getenv(PREDREG_PRELOAD));
 }
 
-/* The terminal sends a signal to the command as well, and then the code is positive */
-static void pass_on(int number, siginfo_t *info, void *context)
+/* Wait for the end of a process that has a traces folder, and say what is in the folder and
+ * how to go on. This process has a session of its own and no signals, so that neither the
+ * terminal nor who ends the job reaches it; and it has no file open but standard error, so
+ * that nobody waits for it who waits for the end of the command's output.
+ * @param [in] fd  Of the process. */
+static void wait_and_tell(int fd, const char *folder)
 {
-    if ((info->si_code <= 0) && (command > 0)) {
-        kill(command, number);
-    }
-}
-
-static void pass_on_signals(void)
-{
-    static const int signals[]    = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
-    const struct sigaction action = {
-        .sa_sigaction = pass_on,
-        .sa_flags     = SA_SIGINFO | SA_RESTART
-    };
-    struct sigaction present;
-    size_t i;
-
-    for (i = 0; i < ucs_static_array_size(signals); ++i) {
-        /* A signal that is ignored, as under nohup, has to be ignored by the command */
-        if ((sigaction(signals[i], NULL, &present) == 0) &&
-            (present.sa_handler != SIG_IGN)) {
-            sigaction(signals[i], &action, NULL);
-        }
-    }
-}
-
-/* Run a command, which predreg_find_command() has found, as a child, and wait for its end.
- * @return its status, as waitpid() has it. */
-static int run_and_wait(char **argv)
-{
-    int status = W_EXITCODE(PREDREG_EXIT_CANNOT_RUN, 0);
-    sigset_t all, present;
-
-    /* A signal that comes early waits until the handler knows the command */
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, &present);
-    pass_on_signals();
-    command = fork();
-    sigprocmask(SIG_SETMASK, &present, NULL);
-    if (command == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGTERM);
-        execvp(argv[0], argv);
-        predreg_error("cannot run '%s': %s", argv[0], strerror(errno));
-        _exit(PREDREG_EXIT_CANNOT_RUN);
-    }
-
-    while ((waitpid(command, &status, 0) < 0) && (errno == EINTR));
-    return status;
-}
-
-/* Say what a command has recorded, and how to go on. @return the exit status. */
-static int end_record(const predreg_run_opts_t *opts, int status)
-{
+    struct pollfd ended = {.fd = STDIN_FILENO, .events = POLLIN};
     struct dirent **entries; /* Left to the end of the program */
-    int count = predreg_trace_names(opts->folder, &entries);
+    sigset_t all;
+    int count;
 
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    setsid();
+    dup2(fd, STDIN_FILENO);
+    close(STDOUT_FILENO);
+    if (syscall(SYS_close_range, STDERR_FILENO + 1, ~0u, 0) != 0) {
+        return;
+    }
+
+    setlinebuf(stderr); /* The prompt of a shell must not come in between */
+    while ((poll(&ended, 1, -1) < 0) && (errno == EINTR));
+
+    count = predreg_trace_names(folder, &entries);
     if (count > 0) {
         predreg_error("%d trace%s in '%s'; next: ucx_predreg report %s", count,
-                      (count == 1) ? "" : "s", opts->folder, opts->folder);
-    } else {
-        predreg_error("nothing was recorded in '%s': no process has used UCX, or none on "
-                      "this machine; next: ucx_predreg info -- COMMAND", opts->folder);
-        if (opts->is_new_folder) {
-            rmdir(opts->folder);
-        }
-    }
-
-    if (WIFSIGNALED(status)) {
-        setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}); /* The command has dumped it */
-        signal(WTERMSIG(status), SIG_DFL);
-        raise(WTERMSIG(status));
-    }
-    return (WEXITSTATUS(status) != 0) ? WEXITSTATUS(status) : (count <= 0);
+                      (count == 1) ? "" : "s", folder, folder);
+    } else if (count == 0) {
+        predreg_error("no traces in '%s' yet: no process has used UCX, or none on this "
+                      "machine; next: ucx_predreg info -- COMMAND", folder);
+    } /* Otherwise the folder was removed: the command could not be run */
 }
 
-/* Become the command, or run it and wait for it. If the command cannot be run, what was
- * made for it is removed.
+/* Start the process that tells what was recorded. It must not be a child of the command,
+ * which would not expect it: its parent ends at once. Where this process would inherit it,
+ * as the first one of a container does, nobody tells; nor does anybody before Linux 5.9 */
+static void start_teller(const char *folder)
+{
+    int inherits = 0;
+    int fd;
+    pid_t pid;
+
+    prctl(PR_GET_CHILD_SUBREAPER, &inherits);
+    if (inherits || (getpid() == 1)) {
+        return;
+    }
+
+    fd = syscall(SYS_pidfd_open, getpid(), 0); /* Has O_CLOEXEC */
+    if (fd < 0) {
+        return;
+    }
+
+    pid = fork();
+    if (pid == 0) {
+        if (fork() == 0) {
+            wait_and_tell(fd, folder);
+        }
+        _exit(EXIT_SUCCESS);
+    }
+
+    while ((waitpid(pid, NULL, 0) < 0) && (errno == EINTR));
+    close(fd);
+}
+
+/* Become the command. If the command cannot be run, what was made for it is removed.
  * @return the exit status, and the reason has been printed. */
 static int start(char **argv, const predreg_run_opts_t *opts, int records)
 {
@@ -237,7 +230,7 @@ static int start(char **argv, const predreg_run_opts_t *opts, int records)
         if (status != 0) {
             goto err_cancel;
         }
-        return end_record(opts, run_and_wait(argv));
+        start_teller(opts->folder);
     }
 
     execvp(command, argv);

@@ -147,6 +147,39 @@ TEST_F(test_start, what_was_there_is_left) {
     EXPECT_TRUE(exists("new.txt"));
 }
 
+/* Record in a process group of its own, and wait until all have ended that have its
+ * standard error open, as the process has that tells what was recorded. The command knows
+ * the process that has become the command as RECORDER */
+static int record_to_end(int argc, char **argv)
+{
+    char text[4096];
+    ssize_t size;
+    int fds[2];
+    int status;
+    pid_t pid;
+
+    if (pipe(fds) != 0) {
+        return -1;
+    }
+
+    pid = fork();
+    if (pid == 0) {
+        setpgid(0, 0);
+        setenv("RECORDER", std::to_string(getpid()).c_str(), 1);
+        dup2(fds[1], STDERR_FILENO);
+        close(fds[0]);
+        close(fds[1]);
+        _exit(predreg_record(argc, argv));
+    }
+
+    close(fds[1]);
+    while ((size = read(fds[0], text, sizeof(text))) > 0) {
+        EXPECT_EQ(size, write(STDERR_FILENO, text, size));
+    }
+    EXPECT_EQ(pid, waitpid(pid, &status, 0));
+    return WIFSIGNALED(status) ? (128 + WTERMSIG(status)) : WEXITSTATUS(status);
+}
+
 TEST_F(test_start, record) {
     std::string folder   = path("traces");
     std::string recorder = make_file("recorder", "#!/bin/sh\nexec > '" + path("told") +
@@ -154,7 +187,7 @@ TEST_F(test_start, record) {
 
     for (int status : {0, 5}) {
         EXPECT_EQ(status, run({"-o", folder, "--force", "--library", m_library, recorder,
-                               std::to_string(status)}, predreg_record));
+                               std::to_string(status)}, record_to_end));
         EXPECT_TRUE(told("UCX_RCACHE_PRED_TRACE=" + folder));
         EXPECT_TRUE(contains(m_errors, "ucx_predreg: 1 trace in '" + folder + "'; next: "
                                        "ucx_predreg report " + folder + "\n")) << m_errors;
@@ -164,43 +197,39 @@ TEST_F(test_start, record) {
 }
 
 TEST_F(test_start, record_of_nothing) {
-    std::string nothing = "nothing was recorded in '" + path("traces") + "'";
-
     EXPECT_EQ(5, run({"-o", path("traces"), "--library", m_library, prog()},
-                     predreg_record));
-    EXPECT_TRUE(contains(m_errors, nothing)) << m_errors;
-    EXPECT_FALSE(exists("traces"));
+                     record_to_end));
+    EXPECT_TRUE(contains(m_errors, "ucx_predreg: no traces in '" + path("traces") +
+                                   "' yet: ")) << m_errors;
+    EXPECT_TRUE(exists("traces")); /* What the command has left running may record */
 
-    /* A program that has done well, too */
-    make_folder("traces");
-    EXPECT_EQ(EXIT_FAILURE, run({"-o", path("traces"), "--library", m_library,
-                                 make_file("good", "#!/bin/sh\n", 0755)},
-                                predreg_record));
-    EXPECT_TRUE(contains(m_errors, nothing)) << m_errors;
-    EXPECT_TRUE(exists("traces"));
+    EXPECT_NE(0, run({"-o", path("none"), "--library", m_library, path("no/program")},
+                     record_to_end));
+    EXPECT_FALSE(contains(m_errors, "no traces")) << m_errors;
+
+    /* Found, and the process that tells was started, but it cannot be run */
+    EXPECT_NE(0, run({"-o", path("none"), "--library", m_library,
+                      make_file("bad", "#!/no/shell\n", 0755)}, record_to_end));
+    EXPECT_TRUE(contains(m_errors, "cannot run")) << m_errors;
+    EXPECT_FALSE(contains(m_errors, "no traces")) << m_errors;
 }
 
-/* Signals reach the command, and what ends the command ends record */
-TEST_F(test_start, record_and_signals) {
+/* The command is the process that was started, has no children that it does not know, and
+ * nobody else is ended by a signal to its group */
+TEST_F(test_start, record_becomes_the_command) {
     auto record = [&](const std::string &script) {
-        return run({"-o", path("traces"), "--library", m_library, "sh", "-c", script},
-                   predreg_record);
-    };
-    auto record_in_child = [](int argc, char **argv) {
-        pid_t pid = fork();
-        int status;
+        int status = run({"-o", path("traces"), "--library", m_library, "sh", "-c",
+                          script}, record_to_end);
 
-        if (pid == 0) {
-            _exit(predreg_record(argc, argv));
-        }
-        return (waitpid(pid, &status, 0) == pid) && WIFSIGNALED(status) ?
-               WTERMSIG(status) : 0;
+        EXPECT_TRUE(contains(m_errors, "no traces")) << m_errors;
+        return status;
     };
 
-    EXPECT_EQ(7, record("trap 'exit 7' TERM; kill -TERM $PPID; sleep 10 & wait"));
-    EXPECT_EQ(SIGTERM, call_in_child(record_in_child,
-                                     {"-o", path("traces"), "--library", m_library, "sh",
-                                      "-c", "kill -TERM $$"}));
+    EXPECT_EQ(0, record("[ $$ = $RECORDER ]"));
+    EXPECT_EQ(0, record("read -r pids < /proc/$$/task/$$/children; [ -z \"$pids\" ]"));
+    EXPECT_EQ(7, record("trap 'exit 7' TERM; kill -TERM 0; sleep 10 & wait"));
+    EXPECT_EQ(128 + SIGTERM, record("kill -TERM $$"));
+    EXPECT_EQ(128 + SIGKILL, record("kill -KILL 0"));
 }
 
 TEST_F(test_start, record_again) {
