@@ -128,15 +128,16 @@ static ucs_status_t read_file(reader_t *reader, const char *path)
     return status;
 }
 
-int predreg_is_trace(const char *path)
+int predreg_is_trace(const char *path, int by_content)
 {
     const char *name = basename(path);
+    int is_named     = (fnmatch("rank-[0-9]*" PREDREG_TRACE_SUFFIX, name, 0) == 0) ||
+                       (fnmatch("proc.*" PREDREG_TRACE_SUFFIX, name, 0) == 0);
     char head[HEAD_SIZE];
     ssize_t size;
     int fd;
 
-    if ((fnmatch("rank-[0-9]*" PREDREG_TRACE_SUFFIX, name, 0) == 0) ||
-        (fnmatch("proc.*" PREDREG_TRACE_SUFFIX, name, 0) == 0)) {
+    if (is_named && !by_content) {
         return 1;
     }
 
@@ -148,7 +149,7 @@ int predreg_is_trace(const char *path)
 
     size = read(fd, head, sizeof(head));
     close(fd);
-    return (size > 0) && ucs_rcache_trace_is_trace(head, size);
+    return (size > 0) ? ucs_rcache_trace_is_trace(head, size) : (is_named && (size == 0));
 }
 
 static int has_suffix(const struct dirent *entry)

@@ -53,9 +53,12 @@ typedef ucs_status_t predreg_trace_func_t(ucs_rcache_trace_t *trace, unsigned in
                                           void *arg);
 
 
-/** @return whether a file is a trace, by a name that the recorder gives, or by its
- *  content. A file of such a name may be empty. */
-int predreg_is_trace(const char *path);
+/**
+ * @param [in] by_content  1: what a file of a name that the recorder gives has in it, if
+ *                         anything, has to begin as a trace does; 0: the name suffices.
+ * @return whether a file is a trace. One of another name has to begin as a trace does.
+ */
+int predreg_is_trace(const char *path, int by_content);
 
 /** List the files of a folder that are named like traces, by name, as scandir() does. */
 int predreg_trace_names(const char *folder, struct dirent ***entries_p);

@@ -40,7 +40,7 @@ static int check_file(const char *folder, const char *name, const char *path, in
                              "folder, or --force to remove them", folder, name);
     }
 
-    if (!predreg_is_trace(path)) {
+    if (!predreg_is_trace(path, 1)) {
         return predreg_error("--force: '%s' in '%s' is no trace and is not removed, "
                              "but would be read as one; accepted: another folder",
                              name, folder);
@@ -174,7 +174,7 @@ static int set_summary_file(const char *path, int *is_new_p)
     const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC;
     int fd;
 
-    if (predreg_is_trace(path)) {
+    if (predreg_is_trace(path, 0)) {
         return predreg_error("--summary-file: '%s' is a trace; accepted: another file",
                              path);
     }

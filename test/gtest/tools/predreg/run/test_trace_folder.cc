@@ -82,7 +82,7 @@ TEST_F(test_trace_folder, empty_files_named_as_by_ranks) {
     std::string folder = make_folder("f");
 
     make_file("f/rank-12.trace");
-    make_file("f/rank-3.host.trace", "garbage");
+    make_file("f/rank-3.host.trace");
     EXPECT_EQ(0, prepare(folder, true)) << m_errors;
     EXPECT_EQ(0, clear(folder));
     EXPECT_FALSE(exists("f/rank-12.trace"));
@@ -92,6 +92,7 @@ TEST_F(test_trace_folder, empty_files_named_as_by_ranks) {
 TEST_F(test_trace_folder, what_is_no_trace_is_not_removed) {
     std::string folder = make_folder("f");
 
+    make_folder("g");
     for (const char *content : {"my own file", ""}) {
         make_file("f/own.trace", content);
         EXPECT_EQ(PREDREG_EXIT_USAGE, prepare(folder, true));
@@ -99,6 +100,11 @@ TEST_F(test_trace_folder, what_is_no_trace_is_not_removed) {
                              "' is no trace and is not removed")) << m_errors;
         EXPECT_TRUE(exists("f/own.trace"));
     }
+
+    /* A name that the recorder gives does not make it one */
+    make_file("g/rank-3.host.trace", "my own file");
+    EXPECT_EQ(PREDREG_EXIT_USAGE, prepare(path("g"), true));
+    EXPECT_TRUE(contains(m_errors, "'rank-3.host.trace' in ")) << m_errors;
 }
 
 TEST_F(test_trace_folder, cannot_be_removed) {
