@@ -127,6 +127,10 @@ named none <<'OUTPUT'
 OUTPUT
 named killed < <(printf 'UCX  DEBUG x\nOut of memory: Killed process 17 (app)\n')
 
+# Variables arrive at the ranks of other nodes
+! grep -nE '^    (export UCX|([A-Z_]+=[^ ]+ )+(mpirun|\./app))' "$page" ||
+    fail "$page: a variable that Open MPI does not hand on"
+
 # Vague words count where nothing else does
 named mpi < <(echo 'MPI_ERR_INTERN: internal error')
 named none < <(printf 'step 1\nall is well\n')
