@@ -32,7 +32,7 @@ named()
     name=$(sed -n '1s/:.*//p' "$work/said")
     [ $status -ne 1 ] || name=none
     [ "$name" = "$1" ] || fail "$name instead of $1: $(head -n 2 "$work/said")"
-    [ $# -lt 2 ] || grep -qE "$2" "$work/said" || fail "$1: no '$2': $(cat "$work/said")"
+    [ $# -lt 2 ] || grep -qE -e "$2" "$work/said" || fail "$1: no '$2': $(cat "$work/said")"
 }
 
 # Of each line of words its entry, a tab, and a line that has the words
@@ -44,6 +44,7 @@ awk '
             words = 2
             sub(/^ +/, "")
             gsub(/ \.\.\. /, "(x=0x17 y) ")
+            gsub(/#/, "17")
             print entry "\t[1613401128.44] [node:1:0] any.c:1 " $0
         }
         next
@@ -127,6 +128,79 @@ named none <<'OUTPUT'
 OUTPUT
 named killed < <(printf 'UCX  DEBUG x\nOut of memory: Killed process 17 (app)\n')
 
+named none <<'OUTPUT'
+[1681107537.4] [n:1:0] ib_md.c:325  UCX  DIAG  ibv_reg_mr(address=0x1, length=2, access=0xf) failed: Cannot allocate memory
+[1681107537.4] [n:1:0] ib_md.c:325  UCX  INFO  ibv_reg_mr(address=0x1, length=2, access=0xf) failed: Cannot allocate memory
+OUTPUT
+
+# Warnings count where there is no error, wherever the two are
+named gpu-memory <<'OUTPUT'
+n1:17:17 [0] NCCL INFO NET/OFI Initializing aws-ofi-nccl 1.4.0
+torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB
+OUTPUT
+unavailable="UCX  WARN  transport 'ib' is not available, please use one or more of: self, tcp"
+named registration 'consequences' <<OUTPUT
+$unavailable
+UCX  ERROR ibv_reg_mr(address=0x1, length=2, access=0xf) failed: Cannot allocate memory
+OUTPUT
+named killed < <(printf '%s\nOut of memory: Killed process 17 (app)\n' "$unavailable")
+named killed < <(printf 'Out of memory: Killed process 17 (app)\n%s\n' "$unavailable")
+named transport '^  line 2: ' <<OUTPUT
+$unavailable
+ucp_ep_create failed: Destination is unreachable
+OUTPUT
+[ "$(grep -c '^transport: ' "$work/said")" -eq 1 ] || fail "an entry is named twice"
+named transport < <(echo "$unavailable")
+named libfabric < <(echo 'n1:17:17 [0] NCCL INFO NET/OFI Initializing aws-ofi-nccl 1.4.0')
+named nccl < <(echo 'n1:17:17 [0] NCCL WARN Call to ibv_reg_mr failed')
+
+# A GPU lacks memory, or a node
+named gpu-memory < <(echo "n1:17:17 [0] enqueue.cc:1 NCCL WARN Cuda failure 'out of memory'")
+named gpu-memory < <(echo "n1:17:17 [0] enqueue.cc:1 NCCL WARN Cuda failure 2 'out of memory'")
+named gpu-memory <<'OUTPUT'
+MemoryError: std::bad_alloc: CUDA error at: /include/rmm/mr/device.hpp:70: cudaErrorMemoryAllocation out of memory
+OUTPUT
+named gpu-memory < <(echo 'MemoryError: std::bad_alloc: CUDA error at: a.hpp:70')
+named gpu-memory < <(echo 'HIP error 2 in a.cpp: std::bad_alloc')
+named gpu-memory < <(echo 'ray::train() RuntimeError: CUDA error: out of memory')
+named gpu-memory <<'OUTPUT'
+(raylet) task train() failed
+ray::train() RuntimeError: CUDA error: out of memory
+OUTPUT
+named gpu-memory <<'OUTPUT'
+srun: error: n1: task 3: RuntimeError: CUDA error: out of memory
+OUTPUT
+named killed < <(echo 'srun: error: n1: task 3: Out Of Memory')
+named killed < <(echo 'srun: error: n1: tasks 0-3,7: Out Of Memory')
+named killed < <(printf 'CUDA error handler is set\nwhat(): std::bad_alloc\n')
+named memory < <(printf 'task 3 starts\nOut of memory\n')
+named memory < <(echo 'task 3: solver: Out of memory')
+
+# A network that ends on the node
+named transport '172\.17' <<'OUTPUT'
+[1613401128.4] [n2:11838:0] sock.c:325 UCX  ERROR connect(fd=51, dest_addr=172.17.0.1:40637) failed: Connection refused
+[n2:11838] pml_ucx.c:424  Error: ucp_ep_create failed: Destination is unreachable
+OUTPUT
+named transport '-x UCX_NET_DEVICES=' <<'OUTPUT'
+connect(...) failed: Connection refused
+ucp_ep_create failed: Destination is unreachable
+OUTPUT
+
+# Words of completions in another sense
+for line in 'Local length scale = 3.2 m' 'Max retry exceeded with url: /simple' \
+            'x86/pkeys: Memory Protection Keys' 'Remote access on port 22' \
+            'Local protection of the coast' 'Remote operation on table 4'; do
+    named none < <(echo "$line")
+done
+for line in 'local length error' 'transport retry counter exceeded' \
+            'Local length on mlx5_0:1/IB (synd 0x1 vend 0xd6 hw_synd 0/0)'; do
+    named network < <(echo "$line")
+done
+for line in 'remote access error' 'local protection error' \
+            'Remote access on mlx5_0:1/RoCE (synd 0x13 vend 0x88 hw_synd 0/0)'; do
+    named protection < <(echo "$line")
+done
+
 # Variables arrive at the ranks of other nodes
 ! grep -nE '^    (export UCX|([A-Z_]+=[^ ]+ )+(mpirun|\./app))' "$page" ||
     fail "$page: a variable that Open MPI does not hand on"
@@ -165,6 +239,7 @@ refused 2 '0 arguments; accepted: one file'
 refused 2 '2 arguments; accepted: one file' - -
 refused 2 'explain --help lists' --json
 refused 0 '^usage: ucx_predreg explain FILE' --help
+! "$command" explain --help | grep -E '.{81}' || fail "a line of the help is too long"
 refused 1 'No entry of docs/errors.md fits' -
 echo "$error" > "$work/out"
 "$command" explain "$work/out" > /dev/full 2> /dev/null

@@ -7,7 +7,8 @@
 # that something has failed.
 #
 # Words are compared in small letters and without spaces. They are printed as pieces, those
-# between "...", each with a zero behind; the last one is empty.
+# between "...", each with a zero behind; the last one is empty. "#" begins a piece before
+# which only numbers may be.
 #
 # usage: embed.sh errors.md
 
@@ -38,6 +39,7 @@ exec awk '
         gsub(/ /, "", pieces)
         pieces = quote(pieces, "\\0")
         gsub(/\.\.\./, "\\0\" \"", pieces)
+        gsub(/#/, "\\0\" \"#", pieces)
         words[++num_words] = sprintf("{%d, %s}", num - 1, pieces)
         has_words[num]     = 1
         next

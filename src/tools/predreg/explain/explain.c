@@ -24,6 +24,9 @@
 /* The most bytes between two parts of an error */
 #define MAX_GAP 140
 
+/* What may be before a piece that begins with '#' */
+#define NUMBERS "0123456789-,[]"
+
 /* Characters kept of a line; what is longer is read as several lines that overlap */
 #define MAX_LINE 4096
 
@@ -55,11 +58,11 @@ typedef struct {
 #define NUM_ENTRIES ucs_static_array_size(entries)
 
 typedef struct {
-    unsigned       found[NUM_ENTRIES]; /* Entries that fit, by their lines */
+    /* Of each entry two: its errors, and behind them its warnings */
+    unsigned       found[2 * NUM_ENTRIES]; /* Those that fit, by their lines */
     unsigned       num_found;
-    unsigned long  lines[NUM_ENTRIES]; /* Where words of each entry end first;
-                                          0: nowhere */
-    char           *texts[NUM_ENTRIES]; /* A part of each of these lines */
+    unsigned long  lines[2 * NUM_ENTRIES]; /* Where words of each end first; 0: nowhere */
+    char           *texts[2 * NUM_ENTRIES]; /* A part of each of these lines */
 
     /* The line that is read, after the tail of the line before */
     unsigned long  number;
@@ -80,9 +83,13 @@ static const char *find(const char *text, size_t max, const char *pieces)
 {
     const char *rest  = pieces + strlen(pieces) + 1;
     const char *begin = strstr(text, pieces);
+    const char *end;
 
     while ((begin != NULL) && (begin - text <= max)) {
-        if ((*rest == '\0') || find(begin + strlen(pieces), MAX_GAP, rest)) {
+        end = begin + strlen(pieces);
+        if ((*rest == '\0') ||
+            ((*rest == '#') ? find(end, strspn(end, NUMBERS), rest + 1) :
+                              find(end, MAX_GAP, rest))) {
             return begin;
         }
         begin = strstr(begin + 1, pieces);
@@ -108,39 +115,65 @@ static void put_char(explain_t *explain, int c)
 }
 
 /* Keep the line for an entry, unless an earlier one fits it.
- * @param [in] place  Where its words begin. */
-static void note(explain_t *explain, unsigned entry, size_t place)
+ * @param [in] found  Where its words begin in @a small. */
+static void note(explain_t *explain, unsigned entry, const char *found)
 {
-    if (explain->lines[entry] == 0) {
-        explain->found[explain->num_found++] = entry;
-        explain->lines[entry]                = explain->number;
-        explain->texts[entry]                = predreg_format("%.*s", MAX_SHOWN,
+    const char *own    = explain->small + explain->start;
+    const char *line   = ucs_min(found, own);
+    const size_t place = explain->place[found - explain->small];
+    const unsigned key = (2 * entry) + (strstr(line, "ucxwarn") || strstr(line, "ncclwarn") ||
+                                        strstr(line, "ncclinfo"));
+
+    if (explain->lines[key] == 0) {
+        explain->found[explain->num_found++] = key;
+        explain->lines[key]                  = explain->number;
+        explain->texts[key]                  = predreg_format("%.*s", MAX_SHOWN,
                 explain->shown + ((place < MAX_SHOWN / 2) ? 0 : place));
     }
 }
 
-/* Look for words in the line, of which the first on the page count.
+/* @return whether UCX tells in this line what it does, which may fail without harm. */
+static int is_told(const char *line)
+{
+    return strstr(line, "ucxdiag") || strstr(line, "ucxinfo") || strstr(line, "ucxdebug") ||
+           strstr(line, "ucxtrace");
+}
+
+/* Look for words in the line, of which the first on the page count. Words that begin in the
+ * line before count where the line itself has none, or weak ones.
  * @return whether the next line cannot go on with this one: an entry fits, or UCX tells
- *         what it does, which may fail without harm. */
+ *         what it does. */
 static int explain_line(explain_t *explain)
 {
-    const char *own = explain->small + explain->start;
+    const char *own    = explain->small + explain->start;
+    const char *joined = NULL;
+    unsigned entry     = 0;
     const char *found;
     unsigned i;
 
-    if ((strstr(own, "ucxdebug") != NULL) || (strstr(own, "ucxtrace") != NULL)) {
+    if (is_told(own)) {
         return 1;
     }
 
     for (i = 0; i < ucs_static_array_size(words); ++i) {
+        if ((joined != NULL) && entries[words[i].entry].is_weak) {
+            break;
+        }
+
         found = find(explain->small, MAX_TAIL + MAX_LINE, words[i].pieces);
-        if (found != NULL) {
-            note(explain, words[i].entry, explain->place[found - explain->small]);
+        if (found >= own) {
+            note(explain, words[i].entry, found);
             return 1;
+        } else if ((found != NULL) && (joined == NULL)) {
+            joined = found;
+            entry  = words[i].entry;
         }
     }
 
-    return 0;
+    if (joined != NULL) {
+        note(explain, entry, joined);
+    }
+    return joined != NULL;
 }
 
 /* Explain the line, and keep its tail for the next line */
@@ -182,25 +215,29 @@ static int read_output(explain_t *explain, const char *path)
                          path);
 }
 
-/* Print the entries that fit and are weak, or the others; the first one with its text.
+/* Print the entries that fit and are weak, or the others: those of errors, then those of
+ * warnings only; the first one with its text.
  * @return how many there are. */
 static unsigned print_found(const explain_t *explain, int is_weak)
 {
     unsigned num = 0;
     const entry_t *entry;
-    unsigned i;
+    unsigned i, key, is_warning;
 
-    for (i = 0; i < explain->num_found; ++i) {
-        entry = &entries[explain->found[i]];
-        if (entry->is_weak != is_weak) {
+    for (i = 0; i < 2 * explain->num_found; ++i) {
+        key        = explain->found[i % explain->num_found];
+        entry      = &entries[key / 2];
+        is_warning = key % 2;
+        if ((entry->is_weak != is_weak) || (is_warning != i / explain->num_found) ||
+            (is_warning && (explain->lines[key - 1] != 0))) {
             continue;
         }
 
         if (++num == 2) {
             printf("\nFurther entries, often consequences of the first:\n\n");
         }
-        printf("%s\n  line %lu: %s\n", entry->title, explain->lines[explain->found[i]],
-               explain->texts[explain->found[i]]);
+        printf("%s\n  line %lu: %s\n", entry->title, explain->lines[key],
+               explain->texts[key]);
         if (num == 1) {
             printf("\n%s.\n\n%s", entry->group, entry->text);
         }
@@ -215,8 +252,9 @@ int predreg_explain(int argc, char **argv)
     static const predreg_options_t options = {
         .command = "explain",
         .usage   = "FILE|-",
-        .intro   = "Find what a job or dmesg printed in docs/errors.md, and say what to do. "
-                   "The status\nis 0 if an entry fits, 1 if none does, 2 for bad input.\n",
+        .intro   = "Read what a job or dmesg has printed, find its error in docs/errors.md, "
+                   "and say\nwhat to do. The status is 0 if an entry fits, 1 if none does, "
+                   "2 for bad input.\n",
         .list    = list
     };
     explain_t explain = {.number = 1};

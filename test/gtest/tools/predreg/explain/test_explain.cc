@@ -49,9 +49,39 @@ TEST_F(test_explain, words_that_say_little) {
     EXPECT_FALSE(contains(m_output, "mpi: ")) << m_output;
 }
 
+TEST_F(test_explain, warnings) {
+    const std::string warning = "UCX  WARN  transport 'ib' is not available, please use "
+                                "one or more of: tcp\n";
+    const std::string error   = REG_MR "Cannot allocate memory\n";
+
+    EXPECT_EQ("transport", explain(warning));
+    EXPECT_EQ("registration", explain(warning + error));
+    EXPECT_TRUE(contains(m_output, "\ntransport: ")) << m_output;
+    EXPECT_EQ("registration", explain(error + warning));
+    EXPECT_EQ("transport", explain(warning + "Destination is unreachable\n"));
+    EXPECT_TRUE(contains(m_output, "\n  line 2: ")) << m_output;
+    EXPECT_FALSE(contains(m_output, "\n  line 1: ")) << m_output;
+}
+
+/* Only numbers are between these parts */
+TEST_F(test_explain, numbers) {
+    EXPECT_EQ("killed", explain("task 3: Out Of Memory"));
+    EXPECT_EQ("killed", explain("tasks [0-3,7]: Out Of Memory"));
+    EXPECT_EQ("memory", explain("task 3: x: Out Of Memory"));
+}
+
+/* Words within a line count before those that begin in the line before */
+TEST_F(test_explain, joined) {
+    EXPECT_EQ("killed", explain("CUDA error handler\nstd::bad_alloc\n"));
+    EXPECT_EQ("gpu-memory", explain("CUDA error: std::bad_alloc\n"));
+    EXPECT_EQ("registration", explain(REG_MR "\nCannot allocate memory\n"));
+}
+
 TEST_F(test_explain, lines) {
     EXPECT_EQ("1", explain(""));
-    EXPECT_EQ("1", explain("UCX  DEBUG Out of memory: Killed\n"));
+    for (auto level : {"TRACE", "DEBUG", "INFO", "DIAG"}) {
+        EXPECT_EQ("1", explain(std::string("UCX  ") + level + " Out of memory: Killed\n"));
+    }
     EXPECT_EQ("killed", explain("UCX  DEBUG x\nOut of memory: Killed"));
     EXPECT_EQ("registration", explain(REG_MR "Cannot\r\n  allocate\tmemory\n"));
     EXPECT_EQ("registration", explain(REG_MR "Cannot alloc\nate memory\n"));
