@@ -338,8 +338,12 @@ for args in "dump -o $traces/empty.trace $traces/empty.trace" \
     [ "$before" = "$(md5sum < "$traces/empty.trace")" ] || fail "a trace was lost"
 done
 cp "$traces/empty.trace" "$traces/other"
-refused 2 "'$traces/other' is a trace; accepted: another file" \
-    "$command" report -o "$traces/other" "$traces"
+for args in "report -o $traces/other $traces" \
+    "run --summary-file $traces/other -- true" \
+    "run --set SUMMARY_FILE=$traces/other -- true"; do
+    # shellcheck disable=SC2086
+    refused 2 "'$traces/other' is a trace; accepted: another file" "$command" $args
+done
 refused 2 "standard output' is what is read" \
     sh -c '"$0" dump "$1" >> "$1"' "$command" "$traces/other"
 cmp "$traces/empty.trace" "$traces/other" || fail "a trace was lost"

@@ -174,11 +174,6 @@ static int set_summary_file(const char *path, int *is_new_p)
     const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC;
     int fd;
 
-    if (predreg_is_trace(path, 0)) {
-        return predreg_error("--summary-file: '%s' is a trace; accepted: another file",
-                             path);
-    }
-
     fd        = open(path, flags | O_EXCL, 0666);
     *is_new_p = (fd >= 0);
     if ((fd < 0) && (errno == EEXIST)) {
@@ -302,7 +297,7 @@ static int set_folder(predreg_run_opts_t *opts)
 int predreg_run_parse(int argc, char **argv, int records, predreg_run_opts_t *opts)
 {
     const predreg_options_t *options = records ? &record_options : &run_options;
-    const char *summary;
+    const char *summary, *file;
     int status;
 
     *opts  = (predreg_run_opts_t){.folder = records ? DEFAULT_FOLDER : NULL};
@@ -327,6 +322,13 @@ int predreg_run_parse(int argc, char **argv, int records, predreg_run_opts_t *op
     opts->summary = (summary != NULL) && strcasecmp(summary, "n");
     if (predreg_knob_check_environment() != 0) {
         return PREDREG_EXIT_USAGE;
+    }
+
+    file = (opts->summary_file != NULL) ? opts->summary_file : getenv(PREDREG_KNOB_OUTPUT);
+    if ((file != NULL) && predreg_is_trace(file, 0)) {
+        return predreg_error("%s: '%s' is a trace; accepted: another file",
+                             (opts->summary_file != NULL) ? "--summary-file" :
+                             PREDREG_KNOB_OUTPUT, file);
     }
 
     if (opts->summary_file != NULL) {
