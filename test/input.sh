@@ -338,7 +338,7 @@ for args in "dump -o $traces/empty.trace $traces/empty.trace" \
     [ "$before" = "$(md5sum < "$traces/empty.trace")" ] || fail "a trace was lost"
 done
 cp "$traces/empty.trace" "$traces/other"
-for args in "report -o $traces/other $traces" \
+for args in "report -o $traces/other $traces" "dump -o $traces/other $traces" \
     "run --summary-file $traces/other -- true" \
     "run --set SUMMARY_FILE=$traces/other -- true"; do
     # shellcheck disable=SC2086

@@ -114,10 +114,10 @@ int predreg_output_check(const char *command, const char *name, const char *inpu
     }
 
     name = is_standard(name) ? "standard output" : name;
-    what = is_input(&st, input)   ? "what is read" :
-           is_traces              ? NULL :
-           S_ISDIR(st.st_mode)    ? "a folder" :
-           predreg_is_trace(name, 0) ? "a trace" : NULL;
+    what = is_input(&st, input)      ? "what is read" :
+           predreg_is_trace(name, 0) ? "a trace" :
+           is_traces                 ? NULL :
+           S_ISDIR(st.st_mode)       ? "a folder" : NULL;
     return (what == NULL) ? 0 :
            predreg_error("%s: -o: '%s' is %s; accepted: another file", command, name, what);
 }

@@ -32,7 +32,7 @@ typedef struct {
 
 /**
  * Refuse an output that would destroy a recording: the file or folder that is read, or a
- * file in this folder; and, unless traces are written, any trace, and a folder.
+ * file in this folder; any trace; and, unless traces are written, a folder.
  *
  * @param [in] name       Output, as for predreg_output_open().
  * @param [in] input      File or folder that is read; "-": standard input.

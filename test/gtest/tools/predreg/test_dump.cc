@@ -72,9 +72,11 @@ TEST_F(test_dump, folder_to_folder) {
         EXPECT_EQ(m_output, read("text" + name));
     }
 
-    /* A single trace as well */
-    EXPECT_EQ(0, call(predreg_dump, {"-o", binary, folder + "/0.trace"}));
-    EXPECT_EQ(read("text/0.trace"), read("binary/0.trace"));
+    /* A single trace as well, but not over another one */
+    EXPECT_EQ(0, call(predreg_dump, {"-o", make_folder("one"), folder + "/0.trace"}));
+    EXPECT_EQ(read("text/0.trace"), read("one/0.trace"));
+    expect_refused({"-o", binary, folder + "/0.trace"}, EXIT_FAILURE, "is a trace");
+    EXPECT_EQ(0u, read("binary/0.trace").find("\x89predreg"));
 }
 
 TEST_F(test_dump, folder_that_is_read_is_not_written) {
