@@ -7,6 +7,7 @@
 #include <tools/predreg/common/command.h>
 #include <tools/predreg/common/knob.h>
 
+#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -63,6 +64,10 @@ static void print_knob(void *arg, const uct_predreg_knob_t *knob)
 int predreg_knobs(int argc, char **argv)
 {
     int status = predreg_options_read(&options, argc, argv, NULL);
+
+    if ((status == 0) && (optind < argc)) {
+        return predreg_error("knobs: '%s'; accepted: no argument", argv[optind]);
+    }
 
     if (status == 0) {
         uct_predreg_knobs_describe(print_knob, NULL);

@@ -111,7 +111,7 @@ int main(int argc, char **argv)
     }
 
     if (predreg_is_any(argv[1], help, 0)) {
-        if (argc == 2) {
+        if ((argc == 2) || predreg_is_any(argv[2], help, 0)) {
             usage(stdout);
             return EXIT_SUCCESS;
         }
@@ -120,6 +120,9 @@ int main(int argc, char **argv)
     }
 
     if (predreg_is_any(argv[1], version, 0)) {
+        if ((argc > 2) && !predreg_is_any(argv[2], help, 0)) {
+            return predreg_error("version: '%s'; accepted: no argument", argv[2]);
+        }
         printf("ucx_predreg %s (built with UCX %s)\n", PACKAGE_VERSION,
                PREDREG_UCX_VERSION_STRING);
         return EXIT_SUCCESS;

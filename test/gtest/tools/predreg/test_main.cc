@@ -48,6 +48,8 @@ TEST_F(test_main, help) {
         EXPECT_EQ(0, run({option}));
         EXPECT_EQ(0u, m_output.find("usage: ucx_predreg COMMAND [OPTIONS]\n"));
         EXPECT_EQ("", m_errors);
+        EXPECT_EQ(0, run({"help", option}));
+        EXPECT_EQ(0u, m_output.find("usage: ucx_predreg COMMAND [OPTIONS]\n"));
         for (const char *command : COMMANDS) {
             EXPECT_TRUE(contains(m_output, std::string("\n  ") + command + " "))
                     << command;
@@ -56,6 +58,9 @@ TEST_F(test_main, help) {
 }
 
 TEST_F(test_main, version) {
+    EXPECT_EQ(2, run({"version", "x"}));
+    EXPECT_EQ("ucx_predreg: version: 'x'; accepted: no argument\n", m_errors);
+    EXPECT_EQ(0, run({"help", "version"}));
     for (std::string option : {"-V", "--version", "version"}) {
         EXPECT_EQ(0, run({option}));
         EXPECT_EQ(0u, m_output.find("ucx_predreg ")) << m_output;
@@ -102,6 +107,8 @@ TEST_F(test_main, knobs) {
     std::string line;
     unsigned num = 0;
 
+    EXPECT_EQ(2, run({"knobs", "BUDGET"}));
+    EXPECT_EQ("ucx_predreg: knobs: 'BUDGET'; accepted: no argument\n", m_errors);
     EXPECT_EQ(0, run({"knobs"}));
     expect_narrow();
     EXPECT_TRUE(contains(m_output, "UCX_RCACHE_PRED_BUDGET=1\n  What ")) << m_output;
