@@ -344,6 +344,7 @@ for args in "report -o $traces/other $traces" "dump -o $traces/other $traces" \
     # shellcheck disable=SC2086
     refused 2 "'$traces/other' is a trace; accepted: another file" "$command" $args
 done
+refused 0 '^/dev/null$' sh -c '"$0" run -- readlink /proc/self/fd/0 <&-' "$command"
 refused 2 "standard output' is what is read" \
     sh -c '"$0" dump "$1" >> "$1"' "$command" "$traces/other"
 cmp "$traces/empty.trace" "$traces/other" || fail "a trace was lost"

@@ -13,6 +13,7 @@
 
 #include <ucs/debug/log_def.h>
 
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,6 +67,20 @@ static void check_output(int status, void *arg)
     }
 }
 
+/* A file that is opened later must not become a standard stream that the caller has
+ * closed: messages would be written to it. Writing to a closed one still fails */
+static void open_standard(void)
+{
+    int fd;
+
+    do {
+        fd = open("/dev/null", O_RDONLY);
+    } while ((fd >= 0) && (fd <= STDERR_FILENO));
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
 static void usage(FILE *stream)
 {
     size_t i;
@@ -103,6 +118,7 @@ int main(int argc, char **argv)
     static const char *const version[] = {"version", "--version", "-V", NULL};
     size_t i;
 
+    open_standard();
     ucs_log_push_handler(log_message);
     on_exit(check_output, NULL);
     if (argc < 2) {
