@@ -6,6 +6,7 @@
 
 #include "stat.h"
 
+#include <trace/format.h>
 #include <ucs/host/own_fd.h>
 
 #include <ucs/debug/log_def.h>
@@ -189,6 +190,19 @@ static void format_json(const ucs_rcache_pred_snapshot_t *snapshot,
                               "\"%s\"}\n", settings, ucx);
 }
 
+/* Whether a file is a recording, which a summary at its end would damage */
+static int is_trace(const char *path)
+{
+    char head[TRACE_MAGIC_SIZE] = {};
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+
+    if (fd >= 0) {
+        (void)!read(fd, head, sizeof(head));
+        close(fd);
+    }
+    return memcmp(head, TRACE_MAGIC, sizeof(head)) == 0;
+}
+
 /*
  * Open the file of the summary. If its folder is one that everybody may write to, such as
  * /tmp, another user may have put something else in the place of the file: a symbolic
@@ -210,9 +224,11 @@ static int summary_open(const char *path, const char **reason_p)
         return -1;
     }
 
-    if ((fstat(fd, &st) != 0) ||
-        (!S_ISCHR(st.st_mode) && (st.st_uid != geteuid()))) {
-        *reason_p = "it belongs to another user";
+    *reason_p = ((fstat(fd, &st) != 0) ||
+                 (!S_ISCHR(st.st_mode) && (st.st_uid != geteuid()))) ?
+                                                       "it belongs to another user" :
+                (S_ISREG(st.st_mode) && is_trace(path)) ? "it is a trace" : NULL;
+    if (*reason_p != NULL) {
         close(fd);
         return -1;
     }

@@ -19,6 +19,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <fstream>
+
 class test_core : public core_test {
 protected:
     static ucs_rcache_pred_snapshot_t snapshot()
@@ -177,6 +179,24 @@ TEST_F(test_core, a_summary_goes_somewhere) {
               testing::internal::GetCapturedStderr().find("predreg pid "));
     EXPECT_EQ(0u, log_watch::take().find("UCX_RCACHE_PRED_SUMMARY_FILE=" +
                                          m_folder));
+}
+
+TEST_F(test_core, a_summary_is_not_appended_to_a_trace) {
+    const std::string path                    = m_folder + "/summary";
+    const std::string head                    = "\x89predreg and so on";
+    const ucs_rcache_pred_snapshot_t snapshot = test_core::snapshot();
+    struct stat st;
+
+    std::ofstream(path) << head;
+    capture_stderr();
+    uct_predreg_summary_print(&snapshot, "1.18.1", "", nullptr, UCT_PREDREG_SUMMARY_TEXT,
+                              path.c_str());
+    EXPECT_NE(std::string::npos,
+              testing::internal::GetCapturedStderr().find("predreg pid "));
+    EXPECT_NE(std::string::npos, log_watch::take().find("it is a trace"));
+    ASSERT_EQ(0, stat(path.c_str(), &st));
+    EXPECT_EQ(head.size(), (size_t)st.st_size);
+    unlink(path.c_str());
 }
 
 /* In a folder that everybody may write to, others may have put something else
