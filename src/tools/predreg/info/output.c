@@ -210,7 +210,7 @@ static void print_memory(const predreg_facts_t *facts)
     }
     print_known("fork protection", probe->fork);
     printf(ROW "%s\n", "swap", host->no_swap ?
-           "none: memory that is given up helps nobody" : "yes");
+           "none: where memory is short, giving it up helps nobody" : "yes");
     if (probe->pinned >= 0) {
         ucs_memunits_to_str(probe->pinned, text, sizeof(text));
         printf(ROW "has pinned %s\n", "UCX at its start", text);

@@ -306,8 +306,8 @@ void predreg_stat_title(const predreg_stat_proc_t *procs, unsigned num_procs,
     for (i = 0; i < num_procs; ++i) {
         for (kind = 0; kind < UCS_RCACHE_PRED_POOL_LAST; ++kind) {
             pools[kind] += procs[i].state.snapshot.pool_kinds[kind];
-            pool_sum    += procs[i].state.snapshot.pool_kinds[kind];
         }
+        pool_sum += procs[i].state.snapshot.pool_bytes;
         pinned += procs[i].state.snapshot.kernel_pinned;
         if (is_known(&procs[i])) {
             known       = 1;

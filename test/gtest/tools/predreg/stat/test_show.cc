@@ -296,6 +296,7 @@ TEST_F(test_stat_show, title) {
     EXPECT_EQ("0 processes, 0B pinned", title({}));
     EXPECT_EQ("1 process, 1.5K registered, 4.0K pinned, 12 keys", title({m_proc}));
     m_proc.state.snapshot.pool_kinds[UCS_RCACHE_PRED_POOL_RC_SEND] = 2ul << 20;
+    m_proc.state.snapshot.pool_bytes = 2ul << 20;
     EXPECT_EQ("2 processes, 3.0K registered, 8.0K pinned, 4.0M in UCX's pools "
               "(rc_send 4.0 MiB), 24 keys",
               title({m_proc, m_proc}));
