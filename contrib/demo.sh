@@ -147,7 +147,7 @@ NOTES
 short_table()
 {
     tables demo "$1" | awk -F'|' -v OFS='|' '
-        NR == 1 { $6 = " memory of leave-pinned "; $13 = " run time of it " }
+        NR == 1 { $6 = " memory, of leave-pinned\47s "; $13 = " run time, of leave-pinned\47s " }
         { print $1, $2, $3, $6, $9, $13, "" }'
 }
 
@@ -167,7 +167,7 @@ NOTES
 ways_table()
 {
     [ -s "$out/systems" ] || return 0
-    printf 'Other ways in which the library helps, beside stock UCX:\n\n'
+    printf '\nOther ways in which the library helps, beside stock UCX:\n\n'
     tables ways "$out"
     cat <<NOTES
 
