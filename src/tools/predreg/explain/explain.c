@@ -259,6 +259,7 @@ int predreg_explain(int argc, char **argv)
     };
     explain_t explain = {.number = 1};
     int status        = predreg_options_read(&options, argc, argv, NULL);
+    unsigned i;
 
     if (status != 0) {
         return status;
@@ -274,6 +275,9 @@ int predreg_explain(int argc, char **argv)
         puts("No entry of docs/errors.md fits. Ask the kernel, too: dmesg -T | ucx_predreg "
              "explain -");
         status = EXIT_FAILURE;
+    }
+    for (i = 0; i < explain.num_found; ++i) {
+        free(explain.texts[explain.found[i]]);
     }
     return status;
 }
