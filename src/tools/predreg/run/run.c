@@ -145,7 +145,6 @@ static void wait_and_tell(int fd, const char *folder)
 
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
-    setsid();
     dup2(fd, STDIN_FILENO);
     close(STDOUT_FILENO);
     if (syscall(SYS_close_range, STDERR_FILENO + 1, ~0u, 0) != 0) {
@@ -186,6 +185,7 @@ static void start_teller(const char *folder)
 
     pid = fork();
     if (pid == 0) {
+        setsid(); /* Before the command runs, which may signal its group */
         if (fork() == 0) {
             wait_and_tell(fd, folder);
         }
