@@ -284,12 +284,12 @@ replayed_once()
 {
     local policy=$1 percent=$2 hits=$3 traces=$work/traces
     shift 3
-    # Without uses in pieces, which replay knows nothing of
+    # Without uses in pieces: a recording does not tell of each when it registered them
     managed 2 timeout -k 5 $limit "$build/src/tools/predreg/ucx_predreg" \
         record -o "$traces" --force --summary=json --policy "$policy" \
         --set PIECES=n -- "$@" && traces 2 || return
     "$build/src/tools/predreg/ucx_predreg" replay --policy "$policy" --json \
-        --per-rank "$traces" > "$work/replay" || return
+        --set PIECES=n --per-rank "$traces" > "$work/replay" || return
     awk -v percent="$percent" -v most="$hits" '
         function value(name) {
             if (!match($0, "\"" name "\":[0-9.]+"))
