@@ -70,17 +70,11 @@ static uint64_t most_used_length(const ucs_rcache_trace_t *trace)
 /* @return how long a process was recorded, ns; 0: its trace does not tell. */
 static uint64_t recorded_time(const ucs_rcache_trace_t *trace)
 {
-    const char *begin = ucs_rcache_trace_get_meta(trace, "clock_ns");
-    const char *end   = ucs_rcache_trace_get_meta(trace, "clock_end_ns");
     uint64_t from, to;
 
-    if ((begin == NULL) || (end == NULL)) {
-        return 0;
-    }
-
-    from = strtoull(begin, NULL, 10);
-    to   = strtoull(end, NULL, 10);
-    return (to > from) ? (to - from) : 0;
+    return (ucs_rcache_trace_get_number(trace, "clock_ns", &from) &&
+            ucs_rcache_trace_get_number(trace, "clock_end_ns", &to) && (to > from)) ?
+           (to - from) : 0;
 }
 
 /* Add a buffer, whose sends are counted by classes of length */

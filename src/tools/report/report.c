@@ -101,22 +101,16 @@ static unsigned num_domains(const ucs_rcache_trace_t *trace)
                                        ucs_max(trace->num_domains, 1);
 }
 
-/* @return the number in a meta line, or -1. */
-static long meta_number(const ucs_rcache_trace_t *trace, const char *key)
-{
-    const char *value = ucs_rcache_trace_get_meta(trace, key);
-
-    return (value == NULL) ? -1 : strtol(value, NULL, 10);
-}
-
 /* Add what the recorded process had of its node, and whether it had an arena */
 static void add_machine(predreg_findings_t *findings, const ucs_rcache_trace_t *trace)
 {
-    long idle  = meta_number(trace, "idle_cpus");
-    long ranks = meta_number(trace, "node_ranks");
+    uint64_t idle, ranks;
 
-    findings->tell_idle += (idle >= 0) && (ranks > 0);
-    findings->have_idle += (ranks > 0) && (idle >= ranks);
+    if (ucs_rcache_trace_get_number(trace, "idle_cpus", &idle) &&
+        ucs_rcache_trace_get_number(trace, "node_ranks", &ranks) && (ranks > 0)) {
+        ++findings->tell_idle;
+        findings->have_idle += (idle >= ranks);
+    }
     findings->in_arena  += predreg_is_in_arena(trace);
 }
 

@@ -11,6 +11,7 @@
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -202,6 +203,21 @@ const char *ucs_rcache_trace_get_meta(const ucs_rcache_trace_t *trace,
     }
 
     return NULL;
+}
+
+int ucs_rcache_trace_get_number(const ucs_rcache_trace_t *trace,
+                                const char *key, uint64_t *value_p)
+{
+    const char *text = ucs_rcache_trace_get_meta(trace, key);
+    char *end;
+
+    if ((text == NULL) || !isdigit((unsigned char)text[0])) {
+        return 0;
+    }
+
+    errno    = 0;
+    *value_p = strtoull(text, &end, 10);
+    return (*end == '\0') && (errno == 0);
 }
 
 int ucs_rcache_trace_get_counter(const ucs_rcache_trace_t *trace,

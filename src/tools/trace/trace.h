@@ -74,6 +74,11 @@ void ucs_rcache_trace_free(ucs_rcache_trace_t *trace);
 const char *ucs_rcache_trace_get_meta(const ucs_rcache_trace_t *trace,
                                       const char *key);
 
+/** @return 0 if the trace has no value of @a key, or the last one is no whole number from 0
+ *  on; else @a value_p is that number. */
+int ucs_rcache_trace_get_number(const ucs_rcache_trace_t *trace,
+                                const char *key, uint64_t *value_p);
+
 /** @return 0 if the trace has no counter of this name; else @a value_p is
  *  the last value. */
 int ucs_rcache_trace_get_counter(const ucs_rcache_trace_t *trace,

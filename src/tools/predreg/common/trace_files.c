@@ -7,11 +7,10 @@
 #include "trace_files.h"
 #include "command.h"
 
-#include <ucs/reuse/costs.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -70,25 +69,10 @@ void predreg_paths_cleanup(predreg_paths_t *paths)
 
 long predreg_trace_rank(const ucs_rcache_trace_t *trace)
 {
-    const char *value = ucs_rcache_trace_get_meta(trace, "rank");
-    char *end;
-    long rank;
+    uint64_t rank;
 
-    if (value == NULL) {
-        return -1;
-    }
-
-    errno = 0;
-    rank  = strtol(value, &end, 10);
-    return ((end == value) || (*end != '\0') || (errno != 0) || (rank < 0)) ?
-           -1 : rank;
-}
-
-int predreg_trace_costs(const ucs_rcache_trace_t *trace, ucs_reuse_costs_t *costs)
-{
-    const char *text = ucs_rcache_trace_get_meta(trace, UCS_REUSE_COSTS_META);
-
-    return (text != NULL) && ucs_reuse_costs_parse(text, costs);
+    return (ucs_rcache_trace_get_number(trace, "rank", &rank) && (rank <= LONG_MAX)) ?
+           (long)rank : -1;
 }
 
 static int compare_seen(const void *a, const void *b)
@@ -141,7 +125,7 @@ int predreg_is_trace(const char *path, int by_content)
         return 1;
     }
 
-    /* Opening a pipe would wait for its writer otherwise */
+    /* Without O_NONBLOCK, open() of a pipe waits until somebody opens it for writing */
     fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) {
         return 0;

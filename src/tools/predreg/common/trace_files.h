@@ -8,7 +8,6 @@
 #define PREDREG_TRACE_FILES_H_
 
 #include <tools/trace/trace.h>
-#include <ucs/reuse/costs.h>
 
 #include <dirent.h>
 
@@ -66,8 +65,8 @@ int predreg_trace_names(const char *folder, struct dirent ***entries_p);
 /**
  * Load traces one after another: each file given ("-": standard input), and in each
  * folder given the files named *.trace, in the order of their names. If @a func frees each
- * trace at once, only one trace is in memory at a time, so jobs may be of any size. If two traces are of the
- * same rank, a warning is printed at the end.
+ * trace at once, only one trace is in memory at a time, so jobs may be of any size. If two
+ * traces are of the same rank, a warning is printed at the end.
  *
  * A trace that cannot be read is left out if other traces can be. An entry of a folder
  * that is no regular file, such as a pipe, is left out, too.
@@ -86,15 +85,6 @@ ucs_status_t predreg_traces_each(char *const *paths, unsigned num_paths,
 
 /** @return the rank of the process in its job, or -1 if it has none. */
 long predreg_trace_rank(const ucs_rcache_trace_t *trace);
-
-/**
- * Get the costs of small sends on the machine of a trace, as the recorded process has
- * measured them.
- *
- * @param [out] costs  Undefined unless this returns 1.
- * @return whether the trace has costs, and they are not damaged.
- */
-int predreg_trace_costs(const ucs_rcache_trace_t *trace, ucs_reuse_costs_t *costs);
 
 END_C_DECLS
 

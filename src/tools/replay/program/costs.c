@@ -22,9 +22,6 @@
  * second */
 #define COPY_RATE          (5800. * (1 << 20))
 #define NSEC_PER_SEC       1e9
-/* A measurement that takes so many times as long as usual was interrupted. The library takes
- * as long a registration for one that has waited for memory (cache/register.c) */
-#define SLOW_TIMES         4
 /* Each size below this many pages has a class of its own */
 #define EXACT_PAGES        8
 #define CLASSES_PER_OCTAVE 4
@@ -60,6 +57,13 @@ uint64_t predreg_cost_of(const predreg_cost_t *cost, uint64_t address,
 uint64_t predreg_copy_time(uint64_t length)
 {
     return length / COPY_RATE * NSEC_PER_SEC + 0.5;
+}
+
+int predreg_trace_costs(const ucs_rcache_trace_t *trace, ucs_reuse_costs_t *costs)
+{
+    const char *text = ucs_rcache_trace_get_meta(trace, UCS_REUSE_COSTS_META);
+
+    return (text != NULL) && ucs_reuse_costs_parse(text, costs);
 }
 
 int predreg_fit_line(const ucs_line_t *fit, const predreg_cost_t *guess,
@@ -276,7 +280,7 @@ void predreg_points_sum(const predreg_points_t *points, int usual, ucs_line_t *f
     predreg_points_cleanup(&sorted);
     predreg_for_each(point, points->points, points->num_points) {
         if (!usual || (point->time <=
-                       SLOW_TIMES * (cost.op + (cost.page * point->pages)))) {
+                       UCS_RCACHE_PRED_SLOW_TIMES * (cost.op + (cost.page * point->pages)))) {
             ucs_line_add(fit, point->pages, point->time);
         }
     }

@@ -7,7 +7,9 @@
 #ifndef PREDREG_COSTS_H_
 #define PREDREG_COSTS_H_
 
+#include <tools/trace/trace.h>
 #include <ucs/base/line.h>
+#include <ucs/reuse/costs.h>
 
 #include <ucs/sys/compiler_def.h>
 #include <ucs/type/status.h>
@@ -55,6 +57,16 @@ static inline double predreg_spread_of(const predreg_spread_t *spread, size_t nu
 {
     return (spread->num == 0) ? 1 : spread->factors[number % spread->num];
 }
+
+/**
+ * Get the costs of small sends and of small registrations on the machine of a trace, as the
+ * recorded process has measured them.
+ *
+ * @param [out] costs  Undefined unless this returns 1.
+ * @return whether the trace has costs, and they are not damaged.
+ */
+int predreg_trace_costs(const ucs_rcache_trace_t *trace, ucs_reuse_costs_t *costs);
+
 
 /** The largest cost of an operation, and of each of its pages, ns. Sums of
  *  costs below this limit stay far below 64 bits. */
@@ -114,7 +126,8 @@ void predreg_points_add_all(predreg_points_t *points,
 
 void predreg_points_cleanup(predreg_points_t *points);
 
-/** @return how measurements differ from a line, in the order in which they were added. */
+/** Get how measurements differ from a line, in the order in which they were added.
+ *  @param [out] spread  Empty at first. */
 void predreg_points_spread(const predreg_points_t *points, const predreg_cost_t *cost,
                            predreg_spread_t *spread);
 
@@ -163,9 +176,11 @@ typedef struct predreg_first_uses {
 
 /** Whether memory was registered before. */
 typedef enum {
-    PREDREG_FIRST_NOT,    /**< All of it was */
-    PREDREG_FIRST_PARTLY,
-    PREDREG_FIRST_ALONE   /**< None of it was, or what was is registered anew with it */
+    PREDREG_FIRST_NOT,    /**< All of the memory was registered before */
+    PREDREG_FIRST_PARTLY, /**< A part was, and UCX registers that part's region with the
+                               memory as one region */
+    PREDREG_FIRST_ALONE   /**< No memory was registered before, or only regions that lie
+                               within the memory and are registered anew with it */
 } predreg_first_t;
 
 /** Add a use, or a registration. The caller passes those of a trace, and its unmaps, in the

@@ -8,7 +8,6 @@
 
 #include <tools/base/containers.h>
 #include <ucs/rcache_pred/predict/policy.h>
-#include <ucs/reuse/costs.h>
 
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
@@ -374,13 +373,12 @@ static void make_guesses(const ucs_rcache_trace_t *trace, const ucs_line_t *regs
                          const ucs_line_t *deregs, predreg_cost_t *reg,
                          predreg_cost_t *dereg)
 {
-    const char *text = ucs_rcache_trace_get_meta(trace, UCS_REUSE_COSTS_META);
     ucs_reuse_costs_t costs;
     double page, op;
 
     *reg   = reg_guess;
     *dereg = dereg_guess;
-    if ((text != NULL) && ucs_reuse_costs_parse(text, &costs)) {
+    if (predreg_trace_costs(trace, &costs)) {
         page   = reg_share(regs, deregs, reg_guess.page, dereg_guess.page);
         op     = reg_share(regs, deregs, reg_guess.op, dereg_guess.op);
         *reg   = (predreg_cost_t){costs.reg_page * page, costs.reg_call * op};
@@ -388,39 +386,33 @@ static void make_guesses(const ucs_rcache_trace_t *trace, const ucs_line_t *regs
     }
 }
 
-/* Of the times of first registrations, keep what is beyond that of others, if these are
- * known */
-static void finish_fresh(predreg_timeline_t *timeline, int is_known)
+/* Let uses without an end last until the end of the timeline, and keep of the times of first
+ * registrations what is beyond that of others, if the times of others are known */
+static void finish_uses(predreg_timeline_t *timeline, int keeps_fresh)
 {
     predreg_use_t *use;
     uint64_t usual;
 
     predreg_for_each(use, timeline->uses, timeline->num_uses) {
         usual      = predreg_cost_of(&timeline->reg, use->address, use->length);
-        use->fresh = is_known ? (use->fresh - ucs_min(use->fresh, usual)) : 0;
+        use->fresh = keeps_fresh ? (use->fresh - ucs_min(use->fresh, usual)) : 0;
+        use->end   = ucs_min(use->end, timeline->duration);
     }
 }
 
-/* Let uses without an end last until the end of the timeline, and fit the costs to all
- * measurements */
-static void finish(builder_t *builder)
+/* Fit the costs to all measurements. If the process has registered no memory twice, the line
+ * is that of first registrations */
+static void fit_costs(builder_t *builder)
 {
     predreg_timeline_t *timeline = builder->timeline;
-    /* Where no memory was registered twice, what it takes is what it takes the first time */
     int is_known                 = (builder->reg.num_points > 0);
+    predreg_points_t *reg        = is_known ? &builder->reg : &builder->first_reg;
     predreg_cost_t dereg;
     ucs_line_t regs, deregs;
-    size_t i;
 
-    predreg_points_sum(is_known ? &builder->reg : &builder->first_reg, is_known, &regs);
+    predreg_points_sum(reg, is_known, &regs);
     predreg_points_sum(&builder->dereg, 1, &deregs);
     make_guesses(builder->trace, &regs, &deregs, &timeline->reg_guess, &dereg);
-
-    for (i = 0; i < timeline->num_uses; ++i) {
-        timeline->uses[i].end = ucs_min(timeline->uses[i].end,
-                                        timeline->duration);
-    }
-
     timeline->dereg_known = predreg_fit_line(&deregs, &dereg,
                                              &timeline->dereg,
                                              &timeline->dereg_page_known);
@@ -429,9 +421,8 @@ static void finish(builder_t *builder)
                                                &timeline->reg_guess,
                                                &timeline->reg,
                                                &timeline->reg_page_known);
-        finish_fresh(timeline, is_known);
-        predreg_points_spread(is_known ? &builder->reg : &builder->first_reg, &timeline->reg,
-                              &timeline->reg_spread);
+        finish_uses(timeline, is_known);
+        predreg_points_spread(reg, &timeline->reg, &timeline->reg_spread);
         predreg_points_spread(&builder->dereg, &timeline->dereg, &timeline->dereg_spread);
         return;
     }
@@ -441,7 +432,7 @@ static void finish(builder_t *builder)
     timeline->reg_known        =
             predreg_points_line(&timeline->first_uses, &timeline->reg_guess,
                                 &timeline->reg, &timeline->reg_page_known);
-    finish_fresh(timeline, 1);
+    finish_uses(timeline, 1);
 }
 
 /* Warn if the pages of the recorded machine do not have the size that replays take. Only
@@ -472,7 +463,7 @@ ucs_status_t predreg_timeline_create(const ucs_rcache_trace_t *trace,
     alloc_arrays(&builder);
     status = add_events(&builder);
     if (status == UCS_OK) {
-        finish(&builder);
+        fit_costs(&builder);
         *timeline_p = builder.timeline;
     } else {
         predreg_timeline_destroy(builder.timeline);

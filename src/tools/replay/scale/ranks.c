@@ -18,27 +18,13 @@
 #define MAX_DISTANCE (10ul * 365 * 24 * 3600 * 1000000000)
 
 
-static int get_number(const ucs_rcache_trace_t *trace, const char *key,
-                      uint64_t *number_p)
-{
-    const char *value = ucs_rcache_trace_get_meta(trace, key);
-    char *end;
-
-    if ((value == NULL) || (*value == '\0')) {
-        return 0;
-    }
-
-    *number_p = strtoull(value, &end, 10);
-    return *end == '\0';
-}
-
 predreg_rank_start_t predreg_rank_start(const ucs_rcache_trace_t *trace)
 {
     predreg_rank_start_t start = { .known = 0 };
     uint64_t clock, realtime;
 
-    if (get_number(trace, "clock_ns", &clock) &&
-        get_number(trace, "realtime_ns", &realtime)) {
+    if (ucs_rcache_trace_get_number(trace, "clock_ns", &clock) &&
+        ucs_rcache_trace_get_number(trace, "realtime_ns", &realtime)) {
         start.known = 1;
         start.time  = realtime;
         if (trace->num_events > 0) {

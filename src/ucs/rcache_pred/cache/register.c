@@ -12,10 +12,6 @@
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
 
-/* While memory is short, a registration that takes this many times as long as expected has
- * waited for memory as well */
-#define SLOW_TIMES 4
-
 /* How many idle regions of its own a process gives up at most for an attempt to register
  * that the system refuses, unless their bytes are fewer than were refused */
 #define REFUSED_PART 8
@@ -69,7 +65,7 @@ static int note_read_back(pred_shortage_t *shortage, const ucs_rcache_pred_cost_
                           size_t pages, ucs_rcache_pred_time_t time, uint64_t faults)
 {
     ucs_rcache_pred_time_t usual = ucs_rcache_pred_cost_estimate(cost, NULL, pages);
-    int has_waited               = (faults > 0) || (time > SLOW_TIMES * usual);
+    int has_waited               = (faults > 0) || (time > UCS_RCACHE_PRED_SLOW_TIMES * usual);
 
     if (has_waited) {
         shortage->read_back += pred_elapsed(usual, time);

@@ -35,6 +35,12 @@ BEGIN_C_DECLS
 #define UCS_RCACHE_PRED_DEREG_COST_PER_OP   5000.
 
 
+/** A registration that takes so many times as long as expected was interrupted: while memory
+ *  is short it has waited for memory, and in a recording another process may have had the
+ *  processor. */
+#define UCS_RCACHE_PRED_SLOW_TIMES 4
+
+
 /**
  * A least-squares line through the measurements, in which old ones fade.
  * Updated and read under the lock of the cache.
@@ -55,16 +61,17 @@ ucs_rcache_pred_cost_init(ucs_rcache_pred_cost_t *cost, double a, double b);
  *  takes down to a twentieth of the time of other memory. All zero before the first
  *  measurement. Updated and read under the lock of the cache. */
 typedef struct ucs_rcache_pred_own {
-    float    time;  /**< What an operation takes, ns; 0: what the line says */
-    uint32_t pages; /**< Pages of the last operation; 0: there was none */
+    float    time;  /**< Time that an operation on that many pages takes, ns; 0: the time is
+                         the line's */
+    uint32_t pages; /**< Pages of the last operation; 0: there was no operation yet */
 } ucs_rcache_pred_own_t;
 
 
 /**
- * Add one measurement: an operation on so many pages has taken this time. It counts for the
- * line, and from the region's second one on, of which none makes pages of the memory, for the
- * region's own cost. What regions measure whose own cost is far from the line hardly
- * counts for the line.
+ * Add one measurement: an operation on so many pages has taken this time. Each measurement
+ * counts for the line. The first one of a region does not count for the region's own cost:
+ * the system may have had to make the pages of the memory. If the region's own cost is far
+ * from the line, its measurements hardly move the line.
  *
  * @param [inout] own  The own cost of the region that has the memory; NULL: a piece.
  */
