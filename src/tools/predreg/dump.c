@@ -60,7 +60,7 @@ static const predreg_option_t list[] = {
 
 static const predreg_options_t options = {
     .command    = "dump",
-    .only_input = 1,
+    .only_input = "one file or folder, or - for standard input",
     .usage      = "[OPTIONS] FILE|FOLDER|-",
     .intro      = "Print a trace, or all traces in a folder, in the text form; - is\n"
                   "standard input.\n",

@@ -53,7 +53,7 @@ static const predreg_option_t list[] = {
 
 static const predreg_options_t options = {
     .command    = "report",
-    .only_input = 1,
+    .only_input = "one file or folder, or - for standard input",
     .usage      = "[OPTIONS] FILE|FOLDER|-",
     .intro      = "Replay a trace, or all traces of a job in a folder, under each\n"
                   "policy, and write what came of it as one HTML page; - is a trace on\n"

@@ -49,12 +49,13 @@ static char **collected;
 /* The traces of a long piece of work, and how many of them are done */
 static size_t num_done, num_all;
 
-static uint64_t next; /* Time of the next line of progress, ns; 0: no work has begun */
+static uint64_t next; /* When to show the line of progress again, ns; 0: the work has not
+                         begun; UINT64_MAX: never, since there is no terminal */
 static int is_shown;  /* Whether the terminal shows a line of progress */
 
 
-
-/* Clear the line of the progress, before something else is printed on the terminal */
+/* Remove the line of progress from the terminal, so that what is printed next begins a
+ * line of its own */
 static void clear_progress(void)
 {
     if (is_shown) {
@@ -298,9 +299,9 @@ int predreg_options_read(const predreg_options_t *options, int argc, char **argv
         }
     }
 
-    if (options->only_input && (argc != optind + 1)) {
-        return predreg_error("%s: %d arguments; accepted: one file or folder",
-                             options->command, argc - optind);
+    if ((options->only_input != NULL) && (argc != optind + 1)) {
+        return predreg_error("%s: %d arguments; accepted: %s", options->command,
+                             argc - optind, options->only_input);
     }
 
     return 0;

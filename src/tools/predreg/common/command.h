@@ -145,9 +145,8 @@ typedef struct predreg_options {
     int                    runs;     /**< Whether the rest is a command, so that the
                                           first argument without a dash ends the
                                           options */
-    int                    only_input; /**< Whether there has to be exactly one
-                                            argument that is no option, a file or a
-                                            folder */
+    const char             *only_input; /**< What is accepted where exactly one argument is no
+                                             option; NULL: any number of them is */
     void                   (*unknown)(const char *arg); /**< Gets each unknown option;
                                                              may be NULL */
 } predreg_options_t;
