@@ -32,13 +32,9 @@ typedef struct {
 
 /* The state between two traces of a folder, which are loaded one after another */
 typedef struct {
-    dump_opts_t        opts;
-    predreg_output_t   output;  /* Its stream is NULL while it is not open. The text of
-                                   all traces goes to one output, which is opened for
-                                   the first trace */
-    ucs_rcache_trace_t *only;   /* If all traces go to a single binary file: the trace,
-                                   which is written after the last trace was read. A
-                                   second trace is an error */
+    dump_opts_t      opts;
+    predreg_output_t output; /* Its stream is NULL while it is not open. If all traces go
+                                to one output, the first one opens it */
 } dump_t;
 
 
@@ -96,16 +92,6 @@ static ucs_status_t put_trace(const dump_t *dump, const ucs_rcache_trace_t *trac
     return (status == UCS_OK) ? UCS_OK : UCS_ERR_IO_ERROR;
 }
 
-/* Write a trace to a file of its own */
-static ucs_status_t write_file(dump_t *dump, const ucs_rcache_trace_t *trace,
-                               const char *path)
-{
-    ucs_status_t status = predreg_output_open("dump", path, &dump->output);
-
-    return (status != UCS_OK) ? status :
-           predreg_output_close(&dump->output, put_trace(dump, trace));
-}
-
 /* Write a trace to a file of its name in the output folder */
 static ucs_status_t write_to_folder(dump_t *dump, const ucs_rcache_trace_t *trace)
 {
@@ -114,15 +100,26 @@ static ucs_status_t write_to_folder(dump_t *dump, const ucs_rcache_trace_t *trac
     ucs_status_t status;
 
     status = (predreg_output_check("dump", path, dump->opts.input, 1) != 0) ?
-             UCS_ERR_ALREADY_EXISTS : write_file(dump, trace, path);
+             UCS_ERR_ALREADY_EXISTS : predreg_output_open("dump", path, &dump->output);
+    if (status == UCS_OK) {
+        status = predreg_output_close(&dump->output, put_trace(dump, trace));
+    }
     free(path);
     return status;
 }
 
-/* Print a trace to the output that all traces share */
+/* Write a trace to the output that all traces share. In the binary form that is the output
+ * of one trace: a second one is an error, which leaves the user's file as it was */
 static ucs_status_t print_trace(dump_t *dump, const ucs_rcache_trace_t *trace)
 {
     ucs_status_t status;
+
+    if (dump->opts.binary && (dump->output.stream != NULL)) {
+        predreg_error("dump: '%s' has more than one trace; --binary accepts "
+                      "one, or a folder that exists as --output",
+                      dump->opts.input);
+        return UCS_ERR_EXCEEDS_LIMIT;
+    }
 
     if (dump->output.stream == NULL) {
         status = predreg_output_open("dump", dump->opts.output, &dump->output);
@@ -131,7 +128,7 @@ static ucs_status_t print_trace(dump_t *dump, const ucs_rcache_trace_t *trace)
         }
     }
 
-    if (dump->opts.is_folder) {
+    if (dump->opts.is_folder && !dump->opts.binary) {
         fprintf(dump->output.stream, "# %s\n", trace->path);
     }
 
@@ -139,29 +136,10 @@ static ucs_status_t print_trace(dump_t *dump, const ucs_rcache_trace_t *trace)
     return (status == UCS_OK) ? UCS_OK : predreg_output_close(&dump->output, status);
 }
 
-/* Keep a trace until the whole input is read, and refuse a second trace */
-static ucs_status_t keep_only(dump_t *dump, ucs_rcache_trace_t *trace)
-{
-    if (dump->only != NULL) {
-        predreg_error("dump: '%s' has more than one trace; --binary accepts "
-                      "one, or a folder that exists as --output",
-                      dump->opts.input);
-        ucs_rcache_trace_free(trace);
-        return UCS_ERR_EXCEEDS_LIMIT;
-    }
-
-    dump->only = trace;
-    return UCS_OK;
-}
-
 static ucs_status_t dump_trace(ucs_rcache_trace_t *trace, unsigned input, void *arg)
 {
     dump_t *dump = arg;
     ucs_status_t status;
-
-    if (dump->opts.binary && !dump->opts.to_folder) {
-        return keep_only(dump, trace);
-    }
 
     status = dump->opts.to_folder ? write_to_folder(dump, trace) :
                                     print_trace(dump, trace);
@@ -181,13 +159,6 @@ int predreg_dump(int argc, char **argv)
     }
 
     result = predreg_traces_each(&dump.opts.input, 1, dump_trace, &dump, NULL);
-    if (dump.only != NULL) {
-        if (result == UCS_OK) {
-            result = write_file(&dump, dump.only, dump.opts.output);
-        }
-        ucs_rcache_trace_free(dump.only);
-    }
-
     if (dump.output.stream != NULL) {
         result = predreg_output_close(&dump.output, result);
     }
