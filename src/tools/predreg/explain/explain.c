@@ -52,17 +52,23 @@ typedef struct {
                            the last one is empty */
 } words_t;
 
-/* embed.sh makes entries[] and words[] from the page, in its order */
+/* The arrays entries[] and words[], which embed.sh generates from docs/errors.md, in the
+ * order of the page */
 #include <errors_md.h>
 
 #define NUM_ENTRIES ucs_static_array_size(entries)
 
+/* The first error with words of an entry, or the first warning */
 typedef struct {
-    /* Of each entry two: its errors, and behind them its warnings */
-    unsigned       found[2 * NUM_ENTRIES]; /* Those that fit, by their lines */
+    unsigned      entry; /* Index */
+    int           is_warning;
+    unsigned long line;  /* Number of the line in which the words end */
+    char          *text; /* A part of that line */
+} found_t;
+
+typedef struct {
+    found_t        found[2 * NUM_ENTRIES]; /* In the order of their lines */
     unsigned       num_found;
-    unsigned long  lines[2 * NUM_ENTRIES]; /* Where words of each end first; 0: nowhere */
-    char           *texts[2 * NUM_ENTRIES]; /* A part of each of these lines */
 
     /* The line that is read, after the tail of the line before */
     unsigned long  number;
@@ -110,30 +116,45 @@ static void put_char(explain_t *explain, int c)
         return;
     }
 
-    /* A terminal may take characters that are not ASCII for commands */
+    /* Only ASCII is printed: a terminal may obey other characters as commands */
     explain->shown[explain->num_shown++] = is_space ? ' ' : (c < 0x80) ? c : '?';
 }
 
-/* Keep the line for an entry, unless an earlier one fits it.
- * @param [in] found  Where its words begin in @a small. */
-static void note(explain_t *explain, unsigned entry, const char *found)
+/* @return the error, or the warning, that was found of an entry; NULL: none was. */
+static const found_t *find_found(const explain_t *explain, unsigned entry, int is_warning)
 {
-    const char *own    = explain->small + explain->start;
-    const char *line   = ucs_min(found, own);
-    const size_t place = explain->place[found - explain->small];
-    const unsigned key = (2 * entry) + (strstr(line, "ucxwarn") || strstr(line, "ncclwarn") ||
-                                        strstr(line, "ncclinfo"));
+    const found_t *found;
 
-    if (explain->lines[key] == 0) {
-        explain->found[explain->num_found++] = key;
-        explain->lines[key]                  = explain->number;
-        explain->texts[key]                  = predreg_format("%.*s", MAX_SHOWN,
-                explain->shown + ((place < MAX_SHOWN / 2) ? 0 : place));
+    for (found = explain->found; found < explain->found + explain->num_found; ++found) {
+        if ((found->entry == entry) && (found->is_warning == is_warning)) {
+            return found;
+        }
+    }
+    return NULL;
+}
+
+/* Keep the line for an entry, unless an earlier line was kept. A long line is shown from the
+ * words on.
+ * @param [in] begin  Where the words of the entry begin in @a small. */
+static void note(explain_t *explain, unsigned entry, const char *begin)
+{
+    const char *line   = ucs_min(begin, explain->small + explain->start);
+    const size_t place = explain->place[begin - explain->small];
+    int is_warning     = strstr(line, "ucxwarn") || strstr(line, "ncclwarn") ||
+                         strstr(line, "ncclinfo");
+
+    if (find_found(explain, entry, is_warning) == NULL) {
+        explain->found[explain->num_found++] = (found_t){
+            entry, is_warning, explain->number,
+            predreg_format("%.*s", MAX_SHOWN,
+                           explain->shown + ((place < MAX_SHOWN / 2) ? 0 : place))
+        };
     }
 }
 
-/* @return whether UCX tells in this line what it does, which may fail without harm. */
-static int is_told(const char *line)
+/* @return whether the line is of a level below warnings: UCX logs there what it tries, and
+ *         an attempt may fail without harm. */
+static int is_below_warning(const char *line)
 {
     return strstr(line, "ucxdiag") || strstr(line, "ucxinfo") || strstr(line, "ucxdebug") ||
            strstr(line, "ucxtrace");
@@ -141,8 +162,8 @@ static int is_told(const char *line)
 
 /* Look for words in the line, of which the first on the page count. Words that begin in the
  * line before count where the line itself has none, or weak ones.
- * @return whether the next line cannot go on with this one: an entry fits, or UCX tells
- *         what it does. */
+ * @return whether the next line cannot go on with this one: an entry fits, or the line is of
+ *         a level below warnings. */
 static int explain_line(explain_t *explain)
 {
     const char *own    = explain->small + explain->start;
@@ -151,7 +172,7 @@ static int explain_line(explain_t *explain)
     const char *found;
     unsigned i;
 
-    if (is_told(own)) {
+    if (is_below_warning(own)) {
         return 1;
     }
 
@@ -222,22 +243,21 @@ static unsigned print_found(const explain_t *explain, int is_weak)
 {
     unsigned num = 0;
     const entry_t *entry;
-    unsigned i, key, is_warning;
+    const found_t *found;
+    unsigned i;
 
     for (i = 0; i < 2 * explain->num_found; ++i) {
-        key        = explain->found[i % explain->num_found];
-        entry      = &entries[key / 2];
-        is_warning = key % 2;
-        if ((entry->is_weak != is_weak) || (is_warning != i / explain->num_found) ||
-            (is_warning && (explain->lines[key - 1] != 0))) {
+        found = &explain->found[i % explain->num_found];
+        entry = &entries[found->entry];
+        if ((entry->is_weak != is_weak) || (found->is_warning != i / explain->num_found) ||
+            (found->is_warning && (find_found(explain, found->entry, 0) != NULL))) {
             continue;
         }
 
         if (++num == 2) {
             printf("\nFurther entries, often consequences of the first:\n\n");
         }
-        printf("%s\n  line %lu: %s\n", entry->title, explain->lines[key],
-               explain->texts[key]);
+        printf("%s\n  line %lu: %s\n", entry->title, found->line, found->text);
         if (num == 1) {
             printf("\n%s.\n\n%s", entry->group, entry->text);
         }
@@ -250,12 +270,13 @@ int predreg_explain(int argc, char **argv)
 {
     static const predreg_option_t list[]   = {{NULL}};
     static const predreg_options_t options = {
-        .command = "explain",
-        .usage   = "FILE|-",
-        .intro   = "Read what a job or dmesg has printed, find its error in docs/errors.md, "
-                   "and say\nwhat to do. The status is 0 if an entry fits, 1 if none does, "
-                   "2 for bad input.\n",
-        .list    = list
+        .command    = "explain",
+        .only_input = "one file, or - for standard input",
+        .usage      = "FILE|-",
+        .intro      = "Read what a job or dmesg has printed, find its error in docs/errors.md, "
+                      "and say\nwhat to do. The status is 0 if an entry fits, 1 if none "
+                      "does, 2 for bad input.\n",
+        .list       = list
     };
     explain_t explain = {.number = 1};
     int status        = predreg_options_read(&options, argc, argv, NULL);
@@ -265,11 +286,6 @@ int predreg_explain(int argc, char **argv)
         return status;
     }
 
-    if (argc != optind + 1) {
-        return predreg_error("explain: %d arguments; accepted: one file, or - for standard "
-                             "input", argc - optind);
-    }
-
     status = read_output(&explain, argv[optind]);
     if ((status == 0) && !print_found(&explain, 0) && !print_found(&explain, 1)) {
         puts("No entry of docs/errors.md fits. Ask the kernel, too: dmesg -T | ucx_predreg "
@@ -277,7 +293,7 @@ int predreg_explain(int argc, char **argv)
         status = EXIT_FAILURE;
     }
     for (i = 0; i < explain.num_found; ++i) {
-        free(explain.texts[explain.found[i]]);
+        free(explain.found[i].text);
     }
     return status;
 }
