@@ -45,8 +45,6 @@ typedef struct sim {
     size_t                       under_way;   /* Number of uses under way */
     predreg_transfers_t          transfers;   /* Uses in pieces */
     uint64_t                     progressed;  /* Time of the last progress */
-    uint64_t                     worked;      /* How long the program has worked in place of
-                                                 the helper since its last event, ns */
     unsigned                     begun_as;    /* The result of the last begin of a use,
                                                  as the cache's event says it */
 } sim_t;
@@ -89,7 +87,7 @@ static void sim_progress_in_use(sim_t *sim)
     uint64_t begin = predreg_world_now(sim->world);
 
     sim_progress(sim);
-    sim->worked += predreg_world_now(sim->world) - begin;
+    predreg_world_steal(sim->world, predreg_world_now(sim->world) - begin);
 }
 
 /* @return the time of the next progress that finds something to do. */
@@ -182,16 +180,12 @@ static ucs_status_t begin_use(sim_t *sim, const predreg_use_t *use,
                                  &use->context, &state->memh);
 }
 
-/* Let the program go on until this time, and after that for as long as the helper has
- * used the program's processor, or the program has done the helper's work */
+/* Let the program go on until this time, and after that for as long as the helper's work
+ * has kept it from its own */
 static void sim_advance_shared(sim_t *sim, uint64_t until)
 {
-    uint64_t lost;
-
     sim_advance(sim, until);
-    lost        = sim->worked + predreg_world_take_stolen(sim->world);
-    sim->worked = 0;
-    sim_advance(sim, until + lost);
+    sim_advance(sim, until + predreg_world_take_stolen(sim->world));
 }
 
 /* Begin a use in memory of the arena.

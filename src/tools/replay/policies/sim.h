@@ -104,8 +104,12 @@ uint64_t predreg_world_now(const predreg_world_t *world);
  *          time is infinite. */
 uint64_t predreg_world_time(ucs_rcache_pred_time_t time);
 
-/** @return for how long the helper has used the program's processor since the last call
- *          of this function, ns; 0 if the helper has a processor of its own. */
+/** The program has done the helper's work for this time, ns, in place of its own. */
+void predreg_world_steal(predreg_world_t *world, uint64_t time);
+
+/** @return for how long the helper's work has kept the program from its own since the last
+ *          call of this function, ns. A helper with a processor of its own keeps it from
+ *          nothing. */
 uint64_t predreg_world_take_stolen(predreg_world_t *world);
 
 /** Let the program compute until this time, while the helper works. */

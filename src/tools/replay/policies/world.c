@@ -41,12 +41,12 @@ typedef struct memory {
 struct predreg_world {
     const predreg_replay_params_t *params;
     predreg_account_t      *account;
-    uint64_t               stolen;      /* For how long the helper has used the
-                                           program's processor since the program took
+    uint64_t               stolen;      /* For how long the helper's work has kept the
+                                           program from its own since the program took
                                            note the last time, ns */
     const predreg_timeline_t *timeline;
-    size_t                 num_regs;    /* Registrations, and deregistrations, so far */
-    size_t                 num_deregs;
+    size_t                 num_regs;    /* How many registrations were made so far */
+    size_t                 num_deregs;  /* Likewise, deregistrations */
     uint64_t               fresh;       /* How much longer the program's next registration
                                            takes, ns */
     ucs_rcache_pred_time_t now;         /* Time of the running flow */
@@ -172,6 +172,11 @@ uint64_t predreg_world_time(ucs_rcache_pred_time_t time)
 {
     return (time == UCS_RCACHE_PRED_TIME_INF) ? UINT64_MAX :
            (time - ucs_min(time, EPOCH));
+}
+
+void predreg_world_steal(predreg_world_t *world, uint64_t time)
+{
+    world->stolen += time;
 }
 
 uint64_t predreg_world_take_stolen(predreg_world_t *world)
