@@ -210,11 +210,19 @@ static void fill_cells(const predreg_stat_proc_t *proc, const predreg_stat_proc_
 #undef COLUMN
 }
 
-/* Whether some process has something in a column: not "-" in the columns up to HIT%, and
- * not "-" or 0 in those after it */
+/* @return the index of a column; NUM_COLUMNS: there is none of that name. */
+static unsigned find_column(const char *name)
+{
+    unsigned i;
+
+    for (i = 0; (i < NUM_COLUMNS) && strcasecmp(name, names[i]); ++i);
+    return i;
+}
+
+/* Whether some process has something in a column: from LATE on, 0 is nothing as well */
 static int has_value(unsigned column, const cells_t *rows, unsigned num)
 {
-    const char *empty = (column < 10) ? "-" : "-0.B";
+    const char *empty = (column < find_column("LATE")) ? "-" : "-0.B";
     unsigned i;
 
     for (i = 0; i < num; ++i) {
@@ -278,7 +286,7 @@ int predreg_stat_columns(const char *list, uint64_t *columns_p)
     unsigned i;
 
     predreg_for_each_word(word, copy, ",") {
-        for (i = 0; (i < NUM_COLUMNS) && strcasecmp(word, names[i]); ++i);
+        i = find_column(word);
         if (i == NUM_COLUMNS) {
             status = predreg_error("--columns: '%s'; accepted: names of columns, such as "
                                    "in PID,NOW,PEAK,HIT%%", word);
