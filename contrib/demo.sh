@@ -111,16 +111,11 @@ show_ways()
     set +e
     "$top/test/rig/run.sh" "${options[@]}" --build "$build" --out "$out" \
         --timeout 300 -- "$top/contrib/lib/systems.sh" "${1%%-*}" "$build" "$out" \
-        "$2" | show_progress "$out" $(($2 * $(ways_in "$1") * 2))
+        "$2" | show_progress "$out" $(($2 * 2 * $(
+            "$top/contrib/lib/systems.sh" "${1%%-*}" | wc -w)))
     status=${PIPESTATUS[0]}
     set -e
     [ "$status" -eq 0 ] || [ "$status" -eq 77 ] || failed=1
-}
-
-# How many ways there are in a rig
-ways_in()
-{
-    [ "$1" = verbs ] && echo 1 || echo 4
 }
 
 # Natively: in which rig there is time, and what it counts

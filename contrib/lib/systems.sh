@@ -6,6 +6,7 @@
 # helps beside stock UCX, in turns. Started by demo.sh through test/rig/run.sh.
 #
 #   systems.sh RIG BUILD OUT REPETITIONS
+#   systems.sh RIG                       prints the ways of this rig
 #
 # RIG is verbs, where locked memory is limited; or cma, for the other ways. Appends
 # to OUT/systems a line for each run and measure, WAY MEASURE VARIANT VALUE [TEXT]:
@@ -15,9 +16,9 @@
 set -eu
 
 rig=$1
-build=$2
-out=$3
-reps=$4
+build=${2-}
+out=${3-}
+reps=${4-}
 
 apps=$build/test/apps
 predreg=$build/src/tools/predreg/ucx_predreg
@@ -122,6 +123,7 @@ run()
     fi
 }
 
+[ $# -gt 1 ] || { ways_of "$rig"; exit 0; }
 mkdir -p "$out/raw"
 for ((rep = 1; rep <= reps; ++rep)); do
     for way in $(ways_of "$rig"); do
