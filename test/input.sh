@@ -319,7 +319,7 @@ refused 2 'accepted: one file or folder' "$command" report
 refused 2 'accepted: one file or folder' "$command" report "$traces" "$traces"
 
 # Nothing that is read, and no recording, is written over; and a full disk leaves what was
-# there. Each of these has destroyed a recording or a report
+# there. Each of these would destroy a recording or a report
 before=$(md5sum < "$traces/empty.trace")
 for args in "dump -o $traces/empty.trace $traces/empty.trace" \
     "dump --binary -o $traces $traces/empty.trace" \

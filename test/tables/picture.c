@@ -130,19 +130,19 @@ static void write_axes(FILE *out, const placed_chart_t *placed)
     unsigned i;
 
     predreg_picture_text(out, placed->left, placed->top - 12, "name", "start",
-               placed->chart->title);
+                         placed->chart->title);
     for (bytes = 0; bytes <= placed->axis.top; bytes += placed->axis.step) {
         write_line(out, placed->left, chart_y(placed, bytes), right,
                    chart_y(placed, bytes), "grid");
         predreg_picture_text(out, placed->left - 6, chart_y(placed, bytes) + 4, "tick",
-                   "end", PREDREG_BYTES(bytes));
+                             "end", PREDREG_BYTES(bytes));
     }
 
     for (i = 0; i < 3; ++i) {
         x = placed->left + PLOT_WIDTH * (i / 2.);
         write_line(out, x, bottom, x, bottom + 4, "axis");
         predreg_picture_text(out, x, bottom + 17, "tick", "middle",
-                   PREDREG_TIME(placed->duration * (i / 2.)));
+                             PREDREG_TIME(placed->duration * (i / 2.)));
     }
     write_line(out, placed->left, placed->top, placed->left, bottom, "axis");
     write_line(out, placed->left, bottom, right, bottom, "axis");

@@ -28,7 +28,8 @@ static const predreg_options_t options = {
 };
 
 
-/* @return a value that the knob accepts, and that is not its default. */
+/* @return a value for the example of a knob: the knob accepts it, and has another one by
+ *         default. */
 static const char *example(const uct_predreg_knob_t *knob)
 {
     return (knob->names != NULL) ?

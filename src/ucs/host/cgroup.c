@@ -305,7 +305,7 @@ void ucs_rcache_pred_cgroup_find(const char *root, const char *name,
     }
 }
 
-/* Describe the present group of a walk, which limits memory */
+/* Describe the group at which the walk stands, and which has a limit on memory */
 static void set_memory(const walk_t *walk, ucs_rcache_pred_cgroup_memory_t *memory)
 {
     const version_t *version = walk->version;

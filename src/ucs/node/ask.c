@@ -59,7 +59,8 @@ static pred_node_wanted_t *wanted_of(const ucs_rcache_pred_node_t *node, unsigne
            &node->shm->devices[device].wanted : &node->shm->wanted;
 }
 
-/* Whether a process has asked lately, and some of what it lacks is still missing */
+/* @return whether an ask counts: it is younger than ASK_LASTS, and other processes have not
+ *         yet offered all that it is for */
 static int is_wanted(const pred_node_wanted_t *wanted)
 {
     return ((ucs_relaxed_load(&wanted->bytes) > 0) ||

@@ -89,7 +89,7 @@ typedef struct {
                                                UINT64_MAX */
     int      is_unlimited; /**< Whether CAP_IPC_LOCK lifts the limit */
     unsigned processors;   /**< Processors that a thread of a process here may use */
-    unsigned managed;      /**< Processes of this user that have the library now */
+    unsigned managed;      /**< How many running processes of this user have the library */
     unsigned long mappings; /**< The most mappings of one of these processes; 0: there
                                  are no such processes */
     unsigned long max_mappings; /**< vm.max_map_count; 0: not known */

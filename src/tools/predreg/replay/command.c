@@ -312,13 +312,14 @@ static void print_gain(const predreg_job_t *job, int is_json)
 static void print_table(const predreg_job_t *job,
                         const predreg_replay_opts_t *opts)
 {
+    int has_curve = opts->curve && !job->in_arena;
     unsigned policy;
 
     if (!opts->json) {
         predreg_replay_print_head();
     }
 
-    if (opts->curve && !job->in_arena) {
+    if (has_curve) {
         print_curve(job, opts);
     }
 
@@ -336,7 +337,7 @@ static void print_table(const predreg_job_t *job,
     print_gain(job, opts->json);
     predreg_replay_print_sends(&job->sends, opts->json);
 
-    if (opts->curve && !opts->json && !job->in_arena) {
+    if (has_curve && !opts->json) {
         print_advice(job, opts);
     }
 }

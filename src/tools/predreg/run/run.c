@@ -161,7 +161,8 @@ static void wait_and_tell(int fd, const char *folder)
     } else if (count == 0) {
         predreg_error("no traces in '%s' yet: no process has used UCX, or none on this "
                       "machine; next: ucx_predreg info -- COMMAND", folder);
-    } /* Otherwise the folder was removed: the command could not be run */
+    } /* A count below 0 means that the folder is gone: start() removes it if the command
+         cannot be run */
 }
 
 /* Start the process that tells what was recorded. It must not be a child of the command,
@@ -185,7 +186,8 @@ static void start_teller(const char *folder)
 
     pid = fork();
     if (pid == 0) {
-        setsid(); /* Before the command runs, which may signal its group */
+        setsid(); /* The process that tells inherits the session, so that no signal to the
+                     command's group ends it */
         if (fork() == 0) {
             wait_and_tell(fd, folder);
         }

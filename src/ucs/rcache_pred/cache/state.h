@@ -389,9 +389,10 @@ typedef struct pred_handle {
     ucs_rcache_pred_range_t  range;
     uint64_t                 id;       /**< Generation of the region; 0: the
                                             memory is a piece */
-    struct ucs_rcache_pred_region *region; /**< Whose memory it is, while the
-                                            region has this generation; NULL: the
-                                            memory is a piece */
+    struct ucs_rcache_pred_region *region; /**< The region whose memory the range is. It
+                                            may be another one's by now unless its
+                                            generation is id; NULL: the memory is a
+                                            piece */
     int                      held;     /**< Not 0: the memory takes room of the
                                             reserve that the node holds for this
                                             process */

@@ -22,12 +22,12 @@
 #define OWN_WEIGHT .25
 #define OWN_MOST   4.
 
-/* A region's own cost is apart from the line if it is at least so many times what the line
- * says, or at most the inverse. Else the line is the estimate: more measurements are behind
- * it. Memory in huge pages takes a third (Soft-RoCE) to a twentieth (natively) of the time of
- * other memory. What regions measure that are apart counts for the line as this many times
- * what the line says at most, and the inverse at least: a few of them hardly bend the line,
- * and all together move it */
+/* A region's own cost is apart from the line if the region takes 1.5 times as long as the
+ * line says, or longer, or two thirds of that time, or less. Otherwise the line is the
+ * estimate, since more measurements are behind the line. Memory in huge pages takes a third
+ * (Soft-RoCE) to a twentieth (natively) of the time of other memory. A region that is apart
+ * moves the line by measurements within these limits only: a few such regions hardly bend
+ * the line, and if all regions change, the line follows them */
 #define OWN_APART 1.5
 
 
