@@ -72,22 +72,27 @@ static int sim_does_progress(const sim_t *sim)
            UCS_RCACHE_PRED_MODE_PROGRESS;
 }
 
-static void sim_progress(sim_t *sim)
+/* @return for how long the program has looked for something to do, ns. */
+static uint64_t sim_progress(sim_t *sim)
 {
+    uint64_t looked = 0;
+
     if (sim_does_progress(sim)) {
-        ucs_rcache_pred_progress(sim->pred);
+        looked          = predreg_world_progress(sim->world, sim->pred);
         sim->progressed = predreg_world_now(sim->world);
     }
+    return looked;
 }
 
 /* The program makes progress while it waits for a message. Its own part of the transfer, and
- * its answers to others, wait for the helper's work in it */
+ * its answers to others, wait for registrations and deregistrations in it. It looks for such
+ * work in time that it has nothing else to do in */
 static void sim_progress_in_use(sim_t *sim)
 {
-    uint64_t begin = predreg_world_now(sim->world);
+    uint64_t begin  = predreg_world_now(sim->world);
+    uint64_t looked = sim_progress(sim);
 
-    sim_progress(sim);
-    predreg_world_steal(sim->world, predreg_world_now(sim->world) - begin);
+    predreg_world_steal(sim->world, predreg_world_now(sim->world) - begin - looked);
 }
 
 /* @return the time of the next progress that finds something to do. */

@@ -115,6 +115,11 @@ uint64_t predreg_world_take_stolen(predreg_world_t *world);
 /** Let the program compute until this time, while the helper works. */
 void predreg_world_advance(predreg_world_t *world, uint64_t until);
 
+/** The program makes progress: it does a round of the cache if one is due.
+ *  @return for how long the round has taken, but for registrations and deregistrations,
+ *          ns. */
+uint64_t predreg_world_progress(predreg_world_t *world, ucs_rcache_pred_t *pred);
+
 /** The next registration by the program is the first one of its memory, and takes so much
  *  longer, ns. */
 void predreg_world_set_fresh(predreg_world_t *world, uint64_t time);
