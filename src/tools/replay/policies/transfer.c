@@ -73,8 +73,12 @@ static int add_piece(predreg_transfers_t *transfers,
         return 0;
     }
 
+    predreg_world_set_fresh(transfers->world,
+                            use->fresh * ((double)ucs_min(left, transfer->super.piece) /
+                                          use->length));
     status = ucs_rcache_pred_piece_reg(&transfer->super, transfer->next, left,
                                        use->flags, piece);
+    predreg_world_set_fresh(transfers->world, 0);
     if (status != UCS_OK) {
         return 0;
     }

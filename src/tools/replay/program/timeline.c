@@ -400,6 +400,18 @@ static void finish_uses(predreg_timeline_t *timeline, int keeps_fresh)
     }
 }
 
+/* First registrations of one size do not tell what a page costs. If they take longer than the
+ * guess, the system has made the pages: a call takes what is guessed, and the pages the rest.
+ * Else an operation on a piece of the memory would take as long as one on all of it */
+static void blame_pages(predreg_cost_t *cost, const predreg_cost_t *guess,
+                        const ucs_line_t *regs)
+{
+    if (regs->y > (guess->op * regs->n) + (guess->page * regs->x)) {
+        cost->op   = guess->op;
+        cost->page = (regs->y - (guess->op * regs->n)) / regs->x;
+    }
+}
+
 /* Fit the costs to all measurements. If the process has registered no memory twice, the line
  * is that of first registrations */
 static void fit_costs(builder_t *builder)
@@ -421,6 +433,9 @@ static void fit_costs(builder_t *builder)
                                                &timeline->reg_guess,
                                                &timeline->reg,
                                                &timeline->reg_page_known);
+        if (!is_known && !timeline->reg_page_known) {
+            blame_pages(&timeline->reg, &timeline->reg_guess, &regs);
+        }
         finish_uses(timeline, is_known);
         predreg_points_spread(reg, &timeline->reg, &timeline->reg_spread);
         predreg_points_spread(&builder->dereg, &timeline->dereg, &timeline->dereg_spread);

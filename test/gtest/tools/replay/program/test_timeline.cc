@@ -208,12 +208,36 @@ TEST_F(test_timeline, one_size_and_the_costs_of_the_machine)
     m_trace.num_meta = 1;
     reg(100, 60000);
     reg(100, 20000, UCS_RCACHE_PRED_EVENT_DEREG);
+    reg(100, 60000);
     create();
     EXPECT_FALSE(m_timeline->reg_page_known);
     EXPECT_DOUBLE_EQ(300, m_timeline->reg.page);
     EXPECT_DOUBLE_EQ(30000, m_timeline->reg.op);
     EXPECT_DOUBLE_EQ(100, m_timeline->dereg.page);
     EXPECT_DOUBLE_EQ(10000, m_timeline->dereg.op);
+}
+
+/* First registrations, of one size: a call takes what the recorded process has measured, and
+ * the pages take the rest */
+TEST_F(test_timeline, first_registrations_of_one_size)
+{
+    std::string text             = "33000000 600000 0"; /* 22 and 11 us */
+    ucs_rcache_trace_meta_t meta = {(char*)UCS_REUSE_COSTS_META, NULL};
+
+    for (unsigned i = 0; i < UCS_REUSE_NUM_CLASSES; ++i) {
+        text += " 1000";
+    }
+    meta.value       = (char*)text.c_str();
+    m_trace.meta     = &meta;
+    m_trace.num_meta = 1;
+    begin(0, 200000, 1, 0x10000, 100 * PAGE);
+    reg(100, 222000);
+    create();
+    EXPECT_TRUE(m_timeline->reg_known);
+    EXPECT_FALSE(m_timeline->reg_page_known);
+    EXPECT_DOUBLE_EQ(2000, m_timeline->reg.page);
+    EXPECT_DOUBLE_EQ(22000, m_timeline->reg.op);
+    EXPECT_EQ(0u, m_timeline->uses[0].fresh);
 }
 
 /* Nothing was registered by the library: of each part of the time, registrations have what
