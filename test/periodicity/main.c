@@ -77,7 +77,7 @@ static ucs_status_t play_file(const char *path, unsigned compared)
         return status;
     }
 
-    status = predreg_timeline_create(trace, &timeline);
+    status = predreg_timeline_create(trace, 0, &timeline);
     if (status != UCS_OK) {
         goto out_free_trace;
     }

@@ -10,6 +10,7 @@
 #include <tools/predreg/common/knob.h>
 #include <tools/predreg/common/output.h>
 #include <tools/predreg/common/trace_files.h>
+#include <tools/replay/program/partners.h>
 #include <tools/report/data/recommend.h>
 
 #include <getopt.h>
@@ -95,6 +96,7 @@ typedef struct {
     predreg_cost_t            reg;         /* Cost of registrations: a guess, then fitted to
                                               the first uses */
     int                       reg_page_known;
+    predreg_partners_t        *partners;
 } job_t;
 
 
@@ -105,9 +107,10 @@ static ucs_status_t look_at_trace(ucs_rcache_trace_t *trace, unsigned input, voi
     predreg_timeline_t *timeline;
     ucs_status_t status;
 
-    status = predreg_timeline_create(trace, &timeline);
+    status = predreg_timeline_create(trace, 0, &timeline);
     if (status == UCS_OK) {
         predreg_paths_add(&job->paths, trace->path);
+        predreg_partners_add(job->partners, trace);
         predreg_points_add_all(&job->first_uses, &timeline->first_uses);
         job->reg = timeline->reg_guess;
         predreg_timeline_destroy(timeline);
@@ -118,13 +121,13 @@ static ucs_status_t look_at_trace(ucs_rcache_trace_t *trace, unsigned input, voi
 }
 
 /* Add a trace to the report, and free the trace */
-static ucs_status_t add_trace(const job_t *job, ucs_rcache_trace_t *trace)
+static ucs_status_t add_trace(const job_t *job, ucs_rcache_trace_t *trace, double partners)
 {
     predreg_timeline_t *timeline;
     predreg_cost_t own_reg;
     ucs_status_t status;
 
-    status = predreg_timeline_create(trace, &timeline);
+    status = predreg_timeline_create(trace, partners, &timeline);
     if (status == UCS_OK) {
         own_reg = timeline->reg;
         if ((job->first_uses.num_points > 0) && (timeline->first_uses.num_points > 0)) {
@@ -146,19 +149,20 @@ static ucs_status_t add_trace(const job_t *job, ucs_rcache_trace_t *trace)
 
 static ucs_status_t add_only_trace(ucs_rcache_trace_t *trace, unsigned input, void *arg)
 {
-    return add_trace(arg, trace);
+    return add_trace(arg, trace, 0);
 }
 
 /* Add a trace of a job. A trace that cannot be loaded or replayed is left out, and the
  * reason has been printed. */
-static void add_path(job_t *job, const char *path, size_t *num_added)
+static void add_path(job_t *job, size_t index, size_t *num_added)
 {
+    const char *path = job->paths.list[index];
     ucs_rcache_trace_t *trace;
     ucs_status_t status;
 
     status = ucs_rcache_trace_load(path, &trace);
     if (status == UCS_OK) {
-        status = add_trace(job, trace);
+        status = add_trace(job, trace, predreg_partners_part(job->partners, index));
     }
 
     if (status == UCS_OK) {
@@ -176,9 +180,10 @@ static ucs_status_t add_job(job_t *job)
     size_t i;
 
     predreg_points_line(&job->first_uses, &guess, &job->reg, &job->reg_page_known);
+    predreg_partners_compare(job->partners);
     for (i = 0; i < job->paths.num; ++i) {
         predreg_progress(i, job->paths.num);
-        add_path(job, job->paths.list[i], &num_added);
+        add_path(job, i, &num_added);
     }
     predreg_progress(i, i);
 
@@ -197,7 +202,8 @@ static ucs_status_t add_folder(job_t *job, char *path)
 {
     ucs_status_t status;
 
-    status = predreg_traces_each(&path, 1, look_at_trace, job, &job->left_out);
+    job->partners = predreg_partners_create();
+    status        = predreg_traces_each(&path, 1, look_at_trace, job, &job->left_out);
     if (status == UCS_OK) {
         status = add_job(job);
     }
@@ -209,6 +215,7 @@ static ucs_status_t add_folder(job_t *job, char *path)
         predreg_error("report: no trace in '%s' can be replayed", path);
     }
 
+    predreg_partners_destroy(job->partners);
     predreg_paths_cleanup(&job->paths);
     predreg_paths_cleanup(&job->left_out);
     predreg_points_cleanup(&job->first_uses);

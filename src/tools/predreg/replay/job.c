@@ -261,7 +261,7 @@ static ucs_status_t add_trace(ucs_rcache_trace_t *trace, unsigned input, void *a
     predreg_timeline_t *timeline;
     ucs_status_t status;
 
-    status = predreg_timeline_create(trace, &timeline);
+    status = predreg_timeline_create(trace, 0, &timeline);
     if (status == UCS_OK) {
         status = replay_rank(loader, trace, timeline);
         if (status == UCS_OK) {

@@ -55,17 +55,21 @@ static void sort_ends(play_t *play)
     qsort(play->ends, play->num_ends, sizeof(*play->ends), end_compare);
 }
 
+static void add_wait(play_t *play, uint64_t wait)
+{
+    play->waited += wait * (1 + play->timeline->partners);
+}
+
 static void play_end(play_t *play, const predreg_use_t *use)
 {
-    play->waited += play->player->end(play->player->arg, use,
-                                      use->end + play->waited);
+    add_wait(play, play->player->end(play->player->arg, use, use->end + play->waited));
 }
 
 static void play_begin(play_t *play, const predreg_use_t *use)
 {
-    play->waited += play->player->begin(play->player->arg, use,
-                                        use->begin + play->waited);
-    play->waited += play->player->counts_fresh ? 0 : use->fresh;
+    uint64_t wait = play->player->begin(play->player->arg, use, use->begin + play->waited);
+
+    add_wait(play, wait + (play->player->counts_fresh ? 0 : use->fresh));
     if (use->end == use->begin) {
         play_end(play, use);
     }

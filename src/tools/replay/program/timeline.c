@@ -56,6 +56,10 @@ typedef struct builder {
     uint64_t                 origin;     /* Recorded time of the first event */
     uint64_t                 until;      /* The latest end of all waits so far, as
                                             recorded */
+    uint64_t                 last;       /* Time of the last event of the timeline */
+    uint64_t                 partners;   /* For how long the rank has waited for its
+                                            partners so far: not removed yet, and removed */
+    uint64_t                 removed;
     khash_t(open_uses)       open;       /* The uses that have not ended. The key is
                                             the number that the events of a use's begin
                                             and end have in common */
@@ -72,14 +76,20 @@ typedef struct builder {
 
 /* @return the time of an event of a program that never waited, ns after the
  * first event. */
-static uint64_t time_of(const builder_t *builder,
-                        const ucs_rcache_pred_event_t *event)
+static uint64_t time_of(builder_t *builder, const ucs_rcache_pred_event_t *event)
 {
     /* If the event is within a wait of another thread, the rest of this wait comes after
      * the event, and is not subtracted */
     uint64_t rest = ucs_max(builder->until, event->time) - event->time;
+    uint64_t time = event->time - builder->origin - (builder->timeline->waited - rest) -
+                    builder->removed;
+    uint64_t most = ucs_min(time - builder->last, builder->partners);
 
-    return event->time - builder->origin - (builder->timeline->waited - rest);
+    /* The rank has waited for its partner after its own wait, and before this event */
+    builder->partners -= most;
+    builder->removed  += most;
+    builder->last      = time - most;
+    return builder->last;
 }
 
 /* Remove the wait that begins with an event. If several threads wait at a time, the
@@ -92,6 +102,7 @@ static void remove_wait(builder_t *builder,
 
     if (end > begin) {
         builder->timeline->waited += end - begin;
+        builder->partners         += (end - begin) * builder->timeline->partners;
         builder->until             = end;
     }
 }
@@ -466,7 +477,7 @@ static void check_page_size(const ucs_rcache_trace_t *trace)
     }
 }
 
-ucs_status_t predreg_timeline_create(const ucs_rcache_trace_t *trace,
+ucs_status_t predreg_timeline_create(const ucs_rcache_trace_t *trace, double partners,
                                      predreg_timeline_t **timeline_p)
 {
     builder_t builder = { .trace = trace };
@@ -474,6 +485,7 @@ ucs_status_t predreg_timeline_create(const ucs_rcache_trace_t *trace,
 
     check_page_size(trace);
     builder.timeline              = predreg_alloc(1, sizeof(*builder.timeline));
+    builder.timeline->partners    = partners;
     builder.timeline->num_domains = ucs_max(trace->num_domains, 1u);
     alloc_arrays(&builder);
     status = add_events(&builder);

@@ -55,6 +55,8 @@ typedef struct predreg_timeline {
     unsigned         num_domains; /**< >= 1 */
     uint64_t         duration;    /**< Time of the last event, without waits */
     uint64_t         waited;      /**< Sum of the removed waits */
+    double           partners;    /**< Each wait of the rank delays it by this part of the
+                                       wait once more, see predreg_partners_part() */
     predreg_cost_t   reg;         /**< Cost of registrations, fitted to the
                                        recording */
     predreg_cost_t   dereg;
@@ -73,9 +75,10 @@ typedef struct predreg_timeline {
 } predreg_timeline_t;
 
 
-/** @return UCS_ERR_INVALID_PARAM (logged) if no program can have had the events
+/** @param [in] partners  As the field of the timeline; 0: the rank waits for itself alone.
+ *  @return UCS_ERR_INVALID_PARAM (logged) if no program can have had the events
  *          of the trace. */
-ucs_status_t predreg_timeline_create(const ucs_rcache_trace_t *trace,
+ucs_status_t predreg_timeline_create(const ucs_rcache_trace_t *trace, double partners,
                                      predreg_timeline_t **timeline_p);
 
 void predreg_timeline_destroy(predreg_timeline_t *timeline);
@@ -98,7 +101,8 @@ typedef struct predreg_player {
 
 /**
  * Play a policy over a timeline. The program is one flow of time: after a wait
- * under the policy, all further events happen that much later. Of events at the
+ * under the policy, all further events happen that much later, and later by the waits of
+ * partners. Of events at the
  * same time, ends of uses come first, then unmaps, maps, and begins of uses.
  *
  * @return the duration of the timeline, plus all waits.

@@ -440,7 +440,7 @@ TEST_F(test_replay_cache, recorded_replay)
         trace.path       = (char*)"made.trace";
         trace.events     = events.data();
         trace.num_events = events.size();
-        ASSERT_EQ(UCS_OK, predreg_timeline_create(&trace, &found));
+        ASSERT_EQ(UCS_OK, predreg_timeline_create(&trace, 0, &found));
 
         ASSERT_EQ(timeline->num_uses, found->num_uses);
         EXPECT_EQ(first->waited, found->waited);

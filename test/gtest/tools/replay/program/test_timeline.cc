@@ -77,12 +77,12 @@ protected:
         return event;
     }
 
-    ucs_status_t try_create()
+    ucs_status_t try_create(double partners = 0)
     {
         m_trace.path       = (char*)"made.trace";
         m_trace.events     = m_events.data();
         m_trace.num_events = m_events.size();
-        return predreg_timeline_create(&m_trace, &m_timeline);
+        return predreg_timeline_create(&m_trace, partners, &m_timeline);
     }
 
     const predreg_timeline_t *create()
@@ -238,6 +238,21 @@ TEST_F(test_timeline, first_registrations_of_one_size)
     EXPECT_DOUBLE_EQ(2000, m_timeline->reg.page);
     EXPECT_DOUBLE_EQ(22000, m_timeline->reg.op);
     EXPECT_EQ(0u, m_timeline->uses[0].fresh);
+}
+
+/* The rank has waited for its partner after its own wait. The use has become so short that a
+ * part of the second wait is left to the time after it */
+TEST_F(test_timeline, waits_of_partners)
+{
+    begin(1000, 200, 1);
+    end(2000, 0, 1);
+    begin(3000, 400, 2);
+    end(3500, 0, 2);
+    end(4000, 0, 9);
+    ASSERT_EQ(UCS_OK, try_create(.5));
+    expect_uses({{0, 700}, {1700, 1700}});
+    EXPECT_EQ(600u, m_timeline->waited);
+    EXPECT_EQ(3000u - 900, m_timeline->duration);
 }
 
 /* Nothing was registered by the library: of each part of the time, registrations have what
@@ -684,6 +699,25 @@ TEST_F(test_play, waits_shift)
     EXPECT_EQ((log_t{{'b', 1, 0}, {'e', 1, 110}, {'u', 3, 1110},
                      {'b', 2, 1110}, {'e', 2, 1210}}), m_log);
     EXPECT_EQ(2250u, m_duration);
+}
+
+/* Each wait delays the program once more, by its partners' waits */
+TEST_F(test_play, waits_of_partners)
+{
+    predreg_timeline_t timeline = *m_program.timeline();
+    predreg_use_t use           = {};
+    predreg_player_t player     = {this, on_begin, on_end, on_unmap, on_map};
+
+    m_begin_wait      = 100;
+    m_end_wait        = 10;
+    use.begin         = 5;
+    use.end           = 25;
+    timeline.uses     = &use;
+    timeline.num_uses = 1;
+    timeline.duration = 50;
+    timeline.partners = .5;
+    EXPECT_EQ(50u + 150 + 15, predreg_timeline_play(&timeline, &player));
+    EXPECT_EQ((log_t{{'b', 0, 5}, {'e', 0, 175}}), m_log);
 }
 
 TEST_F(test_play, no_memory)

@@ -1,0 +1,329 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "partners.h"
+
+#include <tools/base/containers.h>
+
+#include <ucs/sys/math.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/* By how much the ends of the two uses of a message may differ, ns. The sender's ends when
+ * it hears that the receiver has the data. Between ranks on one node the two were 10 to
+ * 100 us apart (Open MPI 4.1, UCX 1.13) */
+#define END_TOLERANCE 300000
+
+/* If the receiver's use begins this soon after the sender's memory is registered, ns, the
+ * receiver has waited for the sender. Later, it has done something else meanwhile */
+#define REQUEST_TIME 60000
+
+/* The most uses that are kept of all ranks together, and the least of a rank of a large
+ * job. A use takes 40 bytes, and its waits 48 */
+#define ALL_USES  1000000
+#define LEAST_USES 1000
+
+
+/* A use that has ended. Times are ns since 1970 */
+typedef struct {
+    uint64_t length; /* Bytes */
+    uint64_t end;
+    uint64_t begin;
+    uint64_t ready;  /* When its memory was registered */
+    uint64_t rank;
+} message_t;
+
+typedef struct {
+    uint64_t rank;
+    uint64_t begin;
+    uint64_t end;
+} interval_t;
+
+typedef struct {
+    interval_t *list;
+    size_t     num;
+} intervals_t;
+
+/* The clock of a trace: a time t of the trace is real + (t - clock) * rate */
+typedef struct {
+    uint64_t clock;
+    uint64_t real;
+    double   rate;
+} clock_pair_t;
+
+KHASH_MAP_INIT_INT64(last_use, size_t)
+
+struct predreg_partners {
+    message_t   *messages;
+    size_t      num_messages;
+    intervals_t waits;  /* For own registrations and deregistrations */
+    intervals_t theirs; /* In which partners of a rank waited for their registrations */
+    intervals_t shared; /* The parts of theirs in which the rank has waited, too */
+    uint64_t    until;  /* The earliest end of what is kept of a trace that is not kept
+                           whole */
+    double      *parts; /* Of each rank */
+    size_t      num_ranks;
+};
+
+
+PREDREG_COMPARE(message_compare, message_t, length, end, rank, begin)
+PREDREG_COMPARE(interval_compare, interval_t, rank, begin, end)
+
+predreg_partners_t *predreg_partners_create(void)
+{
+    predreg_partners_t *partners = predreg_alloc(1, sizeof(*partners));
+
+    partners->until = UINT64_MAX;
+    return partners;
+}
+
+void predreg_partners_destroy(predreg_partners_t *partners)
+{
+    free(partners->messages);
+    free(partners->waits.list);
+    free(partners->theirs.list);
+    free(partners->shared.list);
+    free(partners->parts);
+    free(partners);
+}
+
+static int find_clock(const ucs_rcache_trace_t *trace, clock_pair_t *pair)
+{
+    uint64_t clock, real;
+
+    if (!ucs_rcache_trace_get_number(trace, "clock_ns", &pair->clock) ||
+        !ucs_rcache_trace_get_number(trace, "realtime_ns", &pair->real)) {
+        return 0;
+    }
+
+    pair->rate = 1;
+    if (ucs_rcache_trace_get_number(trace, "clock_end_ns", &clock) &&
+        ucs_rcache_trace_get_number(trace, "realtime_end_ns", &real) &&
+        (clock > pair->clock) && (real > pair->real)) {
+        pair->rate = (double)(real - pair->real) / (clock - pair->clock);
+    }
+    return 1;
+}
+
+static uint64_t real_time(const clock_pair_t *pair, uint64_t time)
+{
+    return pair->real + (int64_t)(((double)time - pair->clock) * pair->rate);
+}
+
+static void add_interval(intervals_t *intervals, uint64_t rank, uint64_t begin,
+                         uint64_t end)
+{
+    if (begin < end) {
+        *predreg_add(intervals->list, intervals->num) = (interval_t){rank, begin, end};
+    }
+}
+
+/* Note the wait that begins with an event, and with the begin of a use the use itself, whose
+ * end is not known yet */
+static void add_event(predreg_partners_t *partners, const ucs_rcache_pred_event_t *event,
+                      const clock_pair_t *pair, khash_t(last_use) *open)
+{
+    uint64_t time  = real_time(pair, event->time);
+    uint64_t after = real_time(pair, event->time + event->duration);
+    khiter_t iter  = kh_get(last_use, open, event->id);
+    int ret;
+
+    add_interval(&partners->waits, partners->num_ranks, time, after);
+    if (event->type == UCS_RCACHE_PRED_EVENT_USE_BEGIN) {
+        iter               = predreg_kh_put(last_use, open, event->id, &ret);
+        kh_val(open, iter) = partners->num_messages;
+        *predreg_add(partners->messages, partners->num_messages) = (message_t){
+            .length = event->length,
+            .begin  = time,
+            .ready  = after,
+            .rank   = partners->num_ranks
+        };
+    } else if (iter != kh_end(open)) {
+        partners->messages[kh_val(open, iter)].end = time;
+        kh_del(last_use, open, iter);
+    }
+}
+
+void predreg_partners_add(predreg_partners_t *partners, const ucs_rcache_trace_t *trace)
+{
+    khash_t(last_use) open = {};
+    uint64_t size          = 1;
+    const ucs_rcache_pred_event_t *event;
+    clock_pair_t pair;
+    size_t left;
+
+    ucs_rcache_trace_get_number(trace, "size", &size);
+    left = ucs_max(ALL_USES / ucs_max(size, 1ul), LEAST_USES);
+    if (find_clock(trace, &pair)) {
+        predreg_for_each(event, trace->events, trace->num_events) {
+            if ((event->type != UCS_RCACHE_PRED_EVENT_USE_BEGIN) &&
+                (event->type != UCS_RCACHE_PRED_EVENT_USE_END)) {
+                continue;
+            }
+
+            add_event(partners, event, &pair, &open);
+            left -= (event->type == UCS_RCACHE_PRED_EVENT_USE_BEGIN);
+            if (left == 0) {
+                partners->until = ucs_min(partners->until, real_time(&pair, event->time));
+                break;
+            }
+        }
+    }
+
+    kh_destroy_inplace(last_use, &open);
+    predreg_add(partners->parts, partners->num_ranks);
+}
+
+/* @return whether two uses may be those of one message. */
+static int is_partner(const message_t *message, const message_t *other)
+{
+    return (other->rank != message->rank) && (other->begin < message->end) &&
+           (message->begin < other->end);
+}
+
+/* Find the use of another rank that has the same length and ends closest to the end of a
+ * message. Messages are sorted by length and end. @return NULL if no use is near. */
+static const message_t *
+find_partner(const predreg_partners_t *partners, const message_t *message)
+{
+    const message_t *last = partners->messages + partners->num_messages;
+    const message_t *best = NULL;
+    uint64_t distance     = END_TOLERANCE;
+    const message_t *other;
+
+    for (other = message + 1; (other < last) && (other->length == message->length) &&
+                              (other->end - message->end < distance); ++other) {
+        if (is_partner(message, other)) {
+            best     = other;
+            distance = other->end - message->end;
+        }
+    }
+    for (other = message - 1;
+         (other >= partners->messages) && (other->length == message->length) &&
+         (message->end - other->end < distance); --other) {
+        if (is_partner(message, other)) {
+            best     = other;
+            distance = message->end - other->end;
+        }
+    }
+    return best;
+}
+
+/* Note when the partner in a message has waited for a registration, and when the rank has
+ * waited for that */
+static void compare_message(predreg_partners_t *partners, const message_t *message)
+{
+    const message_t *partner = find_partner(partners, message);
+    uint64_t begin;
+
+    if (partner == NULL) {
+        return;
+    }
+
+    begin = ((message->begin >= partner->ready) &&
+             (message->begin - partner->ready < REQUEST_TIME)) ?
+            partner->begin : ucs_max(partner->begin, message->ready);
+    add_interval(&partners->theirs, message->rank, partner->begin, partner->ready);
+    add_interval(&partners->shared, message->rank, begin,
+                 ucs_min(partner->ready, message->end));
+}
+
+/* @return the next intervals of a rank of a sorted list, of which the first ones were
+ *         taken. */
+static intervals_t take_rank(intervals_t *left, uint64_t rank)
+{
+    intervals_t taken = {left->list, 0};
+
+    for (; (left->num > 0) && (left->list->rank == rank); --left->num) {
+        ++left->list;
+        ++taken.num;
+    }
+    return taken;
+}
+
+/* @return for how long time is in an interval of a list and not in one of holes, ns. Both
+ *         are sorted by begin. */
+static uint64_t length_outside(const intervals_t *intervals, const intervals_t *holes)
+{
+    const interval_t *hole = holes->list, *end = holes->list + holes->num;
+    uint64_t sum = 0, now = 0;
+    const interval_t *interval;
+    uint64_t stop;
+
+    predreg_for_each(interval, intervals->list, intervals->num) {
+        now = ucs_max(now, interval->begin);
+        while (now < interval->end) {
+            for (; (hole < end) && (hole->end <= now); ++hole) {
+            }
+            stop = (hole < end) ? ucs_min(hole->begin, interval->end) : interval->end;
+            sum += (stop > now) ? (stop - now) : 0;
+            now  = (stop < interval->end) ? hole->end : interval->end;
+        }
+    }
+    return sum;
+}
+
+/* Leave out what is later than some rank is known. The lists are sorted */
+static void cut_off(predreg_partners_t *partners)
+{
+    size_t i, left = 0;
+
+    for (i = 0; i < partners->num_messages; ++i) {
+        if ((partners->messages[i].end > 0) &&
+            (partners->messages[i].end <= partners->until)) {
+            partners->messages[left++] = partners->messages[i];
+        }
+    }
+    partners->num_messages = left;
+
+    for (i = 0, left = 0; i < partners->waits.num; ++i) {
+        if (partners->waits.list[i].end <= partners->until) {
+            partners->waits.list[left++] = partners->waits.list[i];
+        }
+    }
+    partners->waits.num = left;
+}
+
+static void sort_intervals(intervals_t *intervals)
+{
+    qsort(intervals->list, intervals->num, sizeof(*intervals->list), interval_compare);
+}
+
+void predreg_partners_compare(predreg_partners_t *partners)
+{
+    static const intervals_t none = {};
+    intervals_t own_left, theirs_left, shared_left, own, theirs, shared;
+    uint64_t longer;
+    size_t i;
+
+    cut_off(partners);
+    qsort(partners->messages, partners->num_messages, sizeof(*partners->messages),
+          message_compare);
+    for (i = 0; i < partners->num_messages; ++i) {
+        compare_message(partners, &partners->messages[i]);
+    }
+
+    sort_intervals(&partners->waits);
+    sort_intervals(&partners->theirs);
+    sort_intervals(&partners->shared);
+    own_left    = partners->waits;
+    theirs_left = partners->theirs;
+    shared_left = partners->shared;
+    for (i = 0; i < partners->num_ranks; ++i) {
+        own    = take_rank(&own_left, i);
+        theirs = take_rank(&theirs_left, i);
+        shared = take_rank(&shared_left, i);
+        longer = ucs_max(length_outside(&own, &none), length_outside(&theirs, &none));
+        partners->parts[i] = (longer == 0) ? 0 :
+                             ((double)length_outside(&shared, &own) / longer);
+    }
+}
+
+double predreg_partners_part(const predreg_partners_t *partners, size_t rank)
+{
+    return partners->parts[rank];
+}
