@@ -10,8 +10,8 @@
 
 #include <ucs/sys/math.h>
 
+#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* By how much the ends of the two uses of a message may differ, ns. The sender's ends when
  * it hears that the receiver has the data. Between ranks on one node the two were 10 to
@@ -21,6 +21,9 @@
 /* If the receiver's use begins this soon after the sender's memory is registered, ns, the
  * receiver has waited for the sender. Later, it has done something else meanwhile */
 #define REQUEST_TIME 60000
+
+/* By how much clocks may differ in their rates: measured rates are exact to some 1e-4 */
+#define MAX_DRIFT 1e-2
 
 /* The most uses that are kept of all ranks together, and the least of a rank of a large
  * job. A use takes 40 bytes, and its waits 48 */
@@ -48,11 +51,11 @@ typedef struct {
     size_t     num;
 } intervals_t;
 
-/* The clock of a trace: a time t of the trace is real + (t - clock) * rate */
+/* The clock of a trace: a time t of the trace is real + (t - clock) * (1 + drift) */
 typedef struct {
     uint64_t clock;
     uint64_t real;
-    double   rate;
+    double   drift;
 } clock_pair_t;
 
 KHASH_MAP_INIT_INT64(last_use, size_t)
@@ -100,18 +103,22 @@ static int find_clock(const ucs_rcache_trace_t *trace, clock_pair_t *pair)
         return 0;
     }
 
-    pair->rate = 1;
     if (ucs_rcache_trace_get_number(trace, "clock_end_ns", &clock) &&
         ucs_rcache_trace_get_number(trace, "realtime_end_ns", &real) &&
-        (clock > pair->clock) && (real > pair->real)) {
-        pair->rate = (double)(real - pair->real) / (clock - pair->clock);
+        (clock > pair->clock)) {
+        pair->drift = ((double)(int64_t)(real - pair->real) / (clock - pair->clock)) - 1;
+    }
+    if (fabs(pair->drift) > MAX_DRIFT) {
+        pair->drift = 0; /* Somebody has set the time of day during the run */
     }
     return 1;
 }
 
 static uint64_t real_time(const clock_pair_t *pair, uint64_t time)
 {
-    return pair->real + (int64_t)(((double)time - pair->clock) * pair->rate);
+    int64_t elapsed = time - pair->clock;
+
+    return pair->real + elapsed + (int64_t)(elapsed * pair->drift);
 }
 
 static void add_interval(intervals_t *intervals, uint64_t rank, uint64_t begin,
@@ -153,7 +160,7 @@ void predreg_partners_add(predreg_partners_t *partners, const ucs_rcache_trace_t
     khash_t(last_use) open = {};
     uint64_t size          = 1;
     const ucs_rcache_pred_event_t *event;
-    clock_pair_t pair;
+    clock_pair_t pair      = {};
     size_t left;
 
     ucs_rcache_trace_get_number(trace, "size", &size);

@@ -181,6 +181,31 @@ TEST_F(test_partners, other_rate)
     expect_parts(1, 1, {sender, receiver});
 }
 
+/* Somebody sets the time of day while a rank runs, to a year from now, or back to 1970: its
+ * rate is that of its clock */
+TEST_F(test_partners, time_of_day_is_set)
+{
+    rank sender, receiver;
+
+    sender.use(0, 100, 400);
+    receiver.use(110, 100, 390);
+    for (auto end : {rank::REAL + 31536000000000000, (uint64_t)0}) {
+        receiver.m_meta[3].second = std::to_string(end);
+        expect_parts(1, 1, {sender, receiver});
+    }
+}
+
+/* Clocks may show any 64 bits: here all events are centuries after the time that is told */
+TEST_F(test_partners, late_clock)
+{
+    rank sender, receiver;
+
+    sender.m_clock = receiver.m_clock = UINT64_MAX - 1000 * US;
+    sender.use(0, 100, 400);
+    receiver.use(110, 100, 390);
+    expect_parts(1, 1, {sender, receiver});
+}
+
 TEST_F(test_partners, without_clocks)
 {
     rank sender, receiver;
