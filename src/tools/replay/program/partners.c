@@ -297,7 +297,9 @@ static void cut_off(predreg_partners_t *partners)
 
 static void sort_intervals(intervals_t *intervals)
 {
-    qsort(intervals->list, intervals->num, sizeof(*intervals->list), interval_compare);
+    if (intervals->num > 0) { /* qsort() must not get the NULL of an empty list */
+        qsort(intervals->list, intervals->num, sizeof(*intervals->list), interval_compare);
+    }
 }
 
 void predreg_partners_compare(predreg_partners_t *partners)
@@ -308,6 +310,10 @@ void predreg_partners_compare(predreg_partners_t *partners)
     size_t i;
 
     cut_off(partners);
+    if (partners->num_messages == 0) {
+        return;
+    }
+
     qsort(partners->messages, partners->num_messages, sizeof(*partners->messages),
           message_compare);
     for (i = 0; i < partners->num_messages; ++i) {
