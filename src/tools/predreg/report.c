@@ -110,7 +110,7 @@ static ucs_status_t look_at_trace(ucs_rcache_trace_t *trace, unsigned input, voi
     status = predreg_timeline_create(trace, 0, &timeline);
     if (status == UCS_OK) {
         predreg_paths_add(&job->paths, trace->path);
-        predreg_partners_add(job->partners, trace);
+        predreg_partners_add(job->partners, trace, timeline);
         predreg_points_add_all(&job->first_uses, &timeline->first_uses);
         job->reg = timeline->reg_guess;
         predreg_timeline_destroy(timeline);

@@ -58,8 +58,6 @@ typedef struct {
     double   drift;
 } clock_pair_t;
 
-KHASH_MAP_INIT_INT64(last_use, size_t)
-
 struct predreg_partners {
     message_t   *messages;
     size_t      num_messages;
@@ -129,59 +127,60 @@ static void add_interval(intervals_t *intervals, uint64_t rank, uint64_t begin,
     }
 }
 
-/* Note the wait that begins with an event, and with the begin of a use the use itself, whose
- * end is not known yet */
-static void add_event(predreg_partners_t *partners, const ucs_rcache_pred_event_t *event,
-                      const clock_pair_t *pair, khash_t(last_use) *open)
+/* Note the first uses of a rank. A use whose end is not known is left out */
+static void add_uses(predreg_partners_t *partners, const predreg_timeline_t *timeline,
+                     const clock_pair_t *pair, size_t num)
 {
-    uint64_t time  = real_time(pair, event->time);
-    uint64_t after = real_time(pair, event->time + event->duration);
-    khiter_t iter  = kh_get(last_use, open, event->id);
-    int ret;
+    const predreg_recorded_t *recorded = timeline->recorded;
+    size_t i;
 
-    add_interval(&partners->waits, partners->num_ranks, time, after);
-    if (event->type == UCS_RCACHE_PRED_EVENT_USE_BEGIN) {
-        iter               = predreg_kh_put(last_use, open, event->id, &ret);
-        kh_val(open, iter) = partners->num_messages;
-        *predreg_add(partners->messages, partners->num_messages) = (message_t){
-            .length = event->length,
-            .begin  = time,
-            .ready  = after,
-            .rank   = partners->num_ranks
-        };
-    } else if (iter != kh_end(open)) {
-        partners->messages[kh_val(open, iter)].end = time;
-        kh_del(last_use, open, iter);
+    for (i = 0; i < num; ++i) {
+        if (recorded[i].end != UINT64_MAX) {
+            *predreg_add(partners->messages, partners->num_messages) = (message_t){
+                .length = timeline->uses[i].length,
+                .end    = real_time(pair, recorded[i].end),
+                .begin  = real_time(pair, recorded[i].begin),
+                .ready  = real_time(pair, recorded[i].ready),
+                .rank   = partners->num_ranks
+            };
+        }
     }
 }
 
-void predreg_partners_add(predreg_partners_t *partners, const ucs_rcache_trace_t *trace)
+/* Note the waits of a rank that begin until a time of its trace */
+static void add_waits(predreg_partners_t *partners, const ucs_rcache_trace_t *trace,
+                      const clock_pair_t *pair, uint64_t until)
 {
-    khash_t(last_use) open = {};
-    uint64_t size          = 1;
     const ucs_rcache_pred_event_t *event;
-    clock_pair_t pair      = {};
-    size_t left;
 
-    ucs_rcache_trace_get_number(trace, "size", &size);
-    left = ucs_max(ALL_USES / ucs_max(size, 1ul), LEAST_USES);
-    if (find_clock(trace, &pair)) {
-        predreg_for_each(event, trace->events, trace->num_events) {
-            if ((event->type != UCS_RCACHE_PRED_EVENT_USE_BEGIN) &&
-                (event->type != UCS_RCACHE_PRED_EVENT_USE_END)) {
-                continue;
-            }
-
-            add_event(partners, event, &pair, &open);
-            left -= (event->type == UCS_RCACHE_PRED_EVENT_USE_BEGIN);
-            if (left == 0) {
-                partners->until = ucs_min(partners->until, real_time(&pair, event->time));
-                break;
-            }
+    predreg_for_each(event, trace->events, trace->num_events) {
+        if ((event->time <= until) && ((event->type == UCS_RCACHE_PRED_EVENT_USE_BEGIN) ||
+                                       (event->type == UCS_RCACHE_PRED_EVENT_USE_END))) {
+            add_interval(&partners->waits, partners->num_ranks, real_time(pair, event->time),
+                         real_time(pair, event->time + event->duration));
         }
     }
+}
 
-    kh_destroy_inplace(last_use, &open);
+void predreg_partners_add(predreg_partners_t *partners, const ucs_rcache_trace_t *trace,
+                          const predreg_timeline_t *timeline)
+{
+    uint64_t size     = 1;
+    uint64_t until    = UINT64_MAX;
+    clock_pair_t pair = {};
+    size_t most, num;
+
+    ucs_rcache_trace_get_number(trace, "size", &size);
+    most = ucs_max(ALL_USES / ucs_max(size, 1ul), LEAST_USES);
+    num  = ucs_min(timeline->num_uses, most);
+    if (find_clock(trace, &pair)) {
+        if (num < timeline->num_uses) {
+            until           = timeline->recorded[num].begin;
+            partners->until = ucs_min(partners->until, real_time(&pair, until));
+        }
+        add_uses(partners, timeline, &pair, num);
+        add_waits(partners, trace, &pair, until);
+    }
     predreg_add(partners->parts, partners->num_ranks);
 }
 
@@ -280,8 +279,7 @@ static void cut_off(predreg_partners_t *partners)
     size_t i, left = 0;
 
     for (i = 0; i < partners->num_messages; ++i) {
-        if ((partners->messages[i].end > 0) &&
-            (partners->messages[i].end <= partners->until)) {
+        if (partners->messages[i].end <= partners->until) {
             partners->messages[left++] = partners->messages[i];
         }
     }

@@ -7,7 +7,7 @@
 #ifndef PREDREG_PARTNERS_H_
 #define PREDREG_PARTNERS_H_
 
-#include <tools/trace/trace.h>
+#include "timeline.h"
 
 BEGIN_C_DECLS
 
@@ -34,7 +34,8 @@ void predreg_partners_destroy(predreg_partners_t *partners);
 
 /** Add the next rank of a job, by its whole trace, or by the begin of a long one. A trace
  *  without clocks counts as a rank without uses. */
-void predreg_partners_add(predreg_partners_t *partners, const ucs_rcache_trace_t *trace);
+void predreg_partners_add(predreg_partners_t *partners, const ucs_rcache_trace_t *trace,
+                          const predreg_timeline_t *timeline);
 
 /** Compare the ranks, once all of them are added. */
 void predreg_partners_compare(predreg_partners_t *partners);

@@ -178,6 +178,11 @@ static void add_use(builder_t *builder, const ucs_rcache_pred_event_t *event)
         .domain  = event->domain,
         .kind    = event->kind
     };
+    timeline->recorded[timeline->num_uses] = (predreg_recorded_t){
+        .begin = event->time,
+        .ready = event->time + event->duration,
+        .end   = UINT64_MAX
+    };
     timeline->num_domains = ucs_max(timeline->num_domains, event->domain + 1u);
     open_use(builder, event->id, timeline->num_uses++);
 }
@@ -190,7 +195,8 @@ static void end_use(builder_t *builder, const ucs_rcache_pred_event_t *event)
     remove_wait(builder, event);
     if (index != NO_USE) { /* Otherwise the use began before the recording, or the
                               event of its begin was lost */
-        builder->timeline->uses[index].end = end;
+        builder->timeline->uses[index].end     = end;
+        builder->timeline->recorded[index].end = event->time;
     }
 }
 
@@ -355,6 +361,8 @@ static void alloc_arrays(builder_t *builder)
 
     timeline->uses   = predreg_alloc(count[UCS_RCACHE_PRED_EVENT_USE_BEGIN],
                                      sizeof(*timeline->uses));
+    timeline->recorded = predreg_alloc(count[UCS_RCACHE_PRED_EVENT_USE_BEGIN],
+                                       sizeof(*timeline->recorded));
     timeline->unmaps = predreg_alloc(count[UCS_RCACHE_PRED_EVENT_UNMAP],
                                      sizeof(*timeline->unmaps));
     timeline->maps   = predreg_alloc(count[UCS_RCACHE_PRED_EVENT_MAP],
@@ -513,6 +521,7 @@ void predreg_timeline_destroy(predreg_timeline_t *timeline)
     free(timeline->dereg_spread.factors);
     free(timeline->maps);
     free(timeline->unmaps);
+    free(timeline->recorded);
     free(timeline->uses);
     free(timeline);
 }

@@ -38,6 +38,13 @@ typedef struct predreg_use {
                                             makes pages, and caches know nothing of them */
 } predreg_use_t;
 
+/** A use as recorded, ns by the clock of the trace. */
+typedef struct predreg_recorded {
+    uint64_t begin;
+    uint64_t ready; /**< When its memory was registered */
+    uint64_t end;   /**< UINT64_MAX: the trace has no end of the use */
+} predreg_recorded_t;
+
 /** An unmap, or a mapping that an arena could serve. */
 typedef struct predreg_unmap {
     uint64_t time;
@@ -48,6 +55,7 @@ typedef struct predreg_unmap {
 typedef struct predreg_timeline {
     predreg_use_t    *uses;       /**< Sorted by begin */
     size_t           num_uses;
+    predreg_recorded_t *recorded; /**< Of each use */
     predreg_unmap_t  *unmaps;     /**< Sorted by time */
     size_t           num_unmaps;
     predreg_map_t    *maps;       /**< Sorted by time */
