@@ -18,6 +18,11 @@
  * 100 us apart (Open MPI 4.1, UCX 1.13) */
 #define END_TOLERANCE 300000
 
+/* How many uses are looked at on either side for the other use of a message. A rank does not
+ * end more in END_TOLERANCE; without a limit, a trace in which all uses end at one time would
+ * take the square of their number */
+#define MOST_NEAR 1000
+
 /* If the receiver's use begins this soon after the sender's memory is registered, ns, the
  * receiver has waited for the sender. Later, it has done something else meanwhile */
 #define REQUEST_TIME 60000
@@ -196,24 +201,29 @@ static int is_partner(const message_t *message, const message_t *other)
 static const message_t *
 find_partner(const predreg_partners_t *partners, const message_t *message)
 {
-    const message_t *last = partners->messages + partners->num_messages;
     const message_t *best = NULL;
-    uint64_t distance     = END_TOLERANCE;
+    uint64_t closest      = END_TOLERANCE;
     const message_t *other;
+    uint64_t distance;
+    size_t i, index;
+    int step;
 
-    for (other = message + 1; (other < last) && (other->length == message->length) &&
-                              (other->end - message->end < distance); ++other) {
-        if (is_partner(message, other)) {
-            best     = other;
-            distance = other->end - message->end;
-        }
-    }
-    for (other = message - 1;
-         (other >= partners->messages) && (other->length == message->length) &&
-         (message->end - other->end < distance); --other) {
-        if (is_partner(message, other)) {
-            best     = other;
-            distance = message->end - other->end;
+    for (step = -1; step <= 1; step += 2) {
+        for (i = 1; i <= MOST_NEAR; ++i) {
+            index = (message - partners->messages) + (i * step);
+            if (index >= partners->num_messages) {
+                break; /* Also before the first one, since the index wraps around */
+            }
+
+            other    = &partners->messages[index];
+            distance = labs((int64_t)(other->end - message->end));
+            if ((other->length != message->length) || (distance >= closest)) {
+                break;
+            }
+            if (is_partner(message, other)) {
+                best    = other;
+                closest = distance;
+            }
         }
     }
     return best;

@@ -10,6 +10,7 @@ extern "C" {
 #include <tools/replay/program/partners.h>
 }
 
+#include <ctime>
 #include <string>
 #include <vector>
 
@@ -245,6 +246,23 @@ TEST_F(test_partners, unended)
     receiver.event(UCS_RCACHE_PRED_EVENT_USE_END, 50, 0, 0, 7);
     receiver.use(110, 100, 390);
     expect_parts(0, 0, {sender, receiver});
+}
+
+/* All uses end at one time: looking at all of them for each would take minutes */
+TEST_F(test_partners, many_at_one_time)
+{
+    rank alone;
+
+    for (unsigned i = 0; i < 300000; ++i) {
+        alone.event(UCS_RCACHE_PRED_EVENT_USE_BEGIN, 0, 0, 1000, i);
+    }
+    for (unsigned i = 0; i < 300000; ++i) {
+        alone.event(UCS_RCACHE_PRED_EVENT_USE_END, 1, 0, 0, i);
+    }
+
+    clock_t begin = clock();
+    EXPECT_EQ(std::vector<double>(1, 0), parts({alone}));
+    EXPECT_LT((clock() - begin) / CLOCKS_PER_SEC, 20);
 }
 
 /* Of each rank of a large job only the begin is kept: what others did after the end of that
