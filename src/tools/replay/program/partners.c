@@ -32,8 +32,8 @@
 
 /* The most uses that are kept of all ranks together, and the least of a rank of a large
  * job. A use takes 40 bytes, and its waits 48 */
-#define ALL_USES  1000000
-#define LEAST_USES 1000
+#define ALL_USES   1000000ul
+#define LEAST_USES 1000ul
 
 
 /* A use that has ended. Times are ns since 1970 */
@@ -176,8 +176,10 @@ void predreg_partners_add(predreg_partners_t *partners, const ucs_rcache_trace_t
     size_t most, num;
 
     ucs_rcache_trace_get_number(trace, "size", &size);
-    most = ucs_max(ALL_USES / ucs_max(size, 1ul), LEAST_USES);
-    num  = ucs_min(timeline->num_uses, most);
+    /* A launcher may not tell the size, or tell a wrong one */
+    most = ucs_min(ALL_USES / ucs_max(size, 1ul),
+                   ALL_USES - ucs_min(partners->num_messages, ALL_USES));
+    num  = ucs_min(timeline->num_uses, ucs_max(most, LEAST_USES));
     if (find_clock(trace, &pair)) {
         if (num < timeline->num_uses) {
             until           = timeline->recorded[num].begin;
