@@ -57,7 +57,7 @@ static void sort_ends(play_t *play)
 
 static void add_wait(play_t *play, uint64_t wait)
 {
-    play->waited += wait * (1 + play->timeline->partners);
+    play->waited += wait + (uint64_t)(wait * play->timeline->partners);
 }
 
 static void play_end(play_t *play, const predreg_use_t *use)

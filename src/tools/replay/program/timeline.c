@@ -102,7 +102,7 @@ static void remove_wait(builder_t *builder,
 
     if (end > begin) {
         builder->timeline->waited += end - begin;
-        builder->partners         += (end - begin) * builder->timeline->partners;
+        builder->partners         += (uint64_t)((end - begin) * builder->timeline->partners);
         builder->until             = end;
     }
 }
@@ -320,6 +320,17 @@ static const char *event_fault(const ucs_rcache_pred_event_t *event,
     return NULL;
 }
 
+/* If the recording has no time for all waits for partners, the rank has waited for them
+ * elsewhere than after its own waits, or less: let a replay add as much as was removed. Else
+ * the recorded policy would take longer in replay than in the recording */
+static void limit_partners(builder_t *builder)
+{
+    if (builder->partners > 0) {
+        builder->timeline->partners *= (double)builder->removed /
+                                       (builder->removed + builder->partners);
+    }
+}
+
 static ucs_status_t add_events(builder_t *builder)
 {
     const ucs_rcache_trace_t *trace = builder->trace;
@@ -345,6 +356,7 @@ static ucs_status_t add_events(builder_t *builder)
     }
 
     builder->timeline->duration = time_of(builder, event - 1);
+    limit_partners(builder);
     return UCS_OK;
 }
 

@@ -64,7 +64,8 @@ typedef struct predreg_timeline {
     uint64_t         duration;    /**< Time of the last event, without waits */
     uint64_t         waited;      /**< Sum of the removed waits */
     double           partners;    /**< Each wait of the rank delays it by this part of the
-                                       wait once more, see predreg_partners_part() */
+                                       wait once more, see predreg_partners_part(). Less if
+                                       the recording has no time for that */
     predreg_cost_t   reg;         /**< Cost of registrations, fitted to the
                                        recording */
     predreg_cost_t   dereg;

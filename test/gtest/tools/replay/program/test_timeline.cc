@@ -253,6 +253,21 @@ TEST_F(test_timeline, waits_of_partners)
     expect_uses({{0, 700}, {1700, 1700}});
     EXPECT_EQ(600u, m_timeline->waited);
     EXPECT_EQ(3000u - 900, m_timeline->duration);
+    EXPECT_DOUBLE_EQ(.5, m_timeline->partners);
+}
+
+/* There is time for 30 of the 240 ns that the partners' waits would take: what is removed is
+ * what a replay of the same waits adds */
+TEST_F(test_timeline, no_time_for_partners)
+{
+    begin(1000, 200, 1);
+    end(1210, 0, 1);
+    begin(1210, 100, 2);
+    end(1330, 0, 2);
+    ASSERT_EQ(UCS_OK, try_create(.8));
+    expect_uses({{0, 0}, {0, 0}});
+    EXPECT_EQ(0u, m_timeline->duration);
+    EXPECT_DOUBLE_EQ(.1, m_timeline->partners);
 }
 
 /* Nothing was registered by the library: of each part of the time, registrations have what
@@ -718,6 +733,16 @@ TEST_F(test_play, waits_of_partners)
     timeline.partners = .5;
     EXPECT_EQ(50u + 150 + 15, predreg_timeline_play(&timeline, &player));
     EXPECT_EQ((log_t{{'b', 0, 5}, {'e', 0, 175}}), m_log);
+}
+
+/* Without partners no wait goes through a floating-point number, which would round it */
+TEST_F(test_play, long_wait)
+{
+    m_begin_wait = (1ul << 60) + 1;
+    m_program.use(0, 10, 1, 1);
+    m_program.last_until(50);
+    play();
+    EXPECT_EQ(m_begin_wait + 50, m_duration);
 }
 
 TEST_F(test_play, no_memory)
