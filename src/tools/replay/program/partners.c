@@ -285,6 +285,19 @@ static uint64_t length_outside(const intervals_t *intervals, const intervals_t *
     return sum;
 }
 
+/* @return the sum of the lengths, ns. Waits of several threads at a time count for each, as in
+ * a replay, where a program has one thread. */
+static uint64_t sum_lengths(const intervals_t *intervals)
+{
+    uint64_t sum = 0;
+    const interval_t *interval;
+
+    predreg_for_each(interval, intervals->list, intervals->num) {
+        sum += interval->end - interval->begin;
+    }
+    return sum;
+}
+
 /* Leave out what is later than some rank is known. The lists are sorted */
 static void cut_off(predreg_partners_t *partners)
 {
@@ -340,7 +353,7 @@ void predreg_partners_compare(predreg_partners_t *partners)
         own    = take_rank(&own_left, i);
         theirs = take_rank(&theirs_left, i);
         shared = take_rank(&shared_left, i);
-        longer = ucs_max(length_outside(&own, &none), length_outside(&theirs, &none));
+        longer = ucs_max(sum_lengths(&own), length_outside(&theirs, &none));
         partners->parts[i] = (longer == 0) ? 0 :
                              ((double)length_outside(&shared, &own) / longer);
     }

@@ -102,9 +102,9 @@ static void remove_wait(builder_t *builder,
 
     if (end > begin) {
         builder->timeline->waited += end - begin;
-        builder->partners         += (uint64_t)((end - begin) * builder->timeline->partners);
         builder->until             = end;
     }
+    builder->partners += (uint64_t)(event->duration * builder->timeline->partners);
 }
 
 /* Note that a use begins. An end with the same number will end it; uses with the same

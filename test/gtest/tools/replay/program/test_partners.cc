@@ -161,6 +161,20 @@ TEST_F(test_partners, own_waits_are_left_out)
     expect_parts(10. / 200, 100. / 100, {first, second});
 }
 
+/* Two threads wait at a time. A replay lets them wait one after the other, each with a part of
+ * what the rank has waited for its partner */
+TEST_F(test_partners, threads)
+{
+    rank first, second;
+
+    first.event(UCS_RCACHE_PRED_EVENT_USE_BEGIN, 0, 100, 1000, 1);
+    first.event(UCS_RCACHE_PRED_EVENT_USE_BEGIN, 0, 100, 2000, 2);
+    first.event(UCS_RCACHE_PRED_EVENT_USE_END, 400, 0, 0, 1);
+    first.event(UCS_RCACHE_PRED_EVENT_USE_END, 400, 0, 0, 2);
+    second.use(110, 100, 390, 1000);
+    expect_parts(100. / 200, 1, {first, second});
+}
+
 /* What differs in length, or ends at another time, is no message between the two */
 TEST_F(test_partners, no_partner)
 {

@@ -270,6 +270,17 @@ TEST_F(test_timeline, no_time_for_partners)
     EXPECT_DOUBLE_EQ(.1, m_timeline->partners);
 }
 
+/* Of waits of two threads at a time, each is one of a replay's waits */
+TEST_F(test_timeline, threads_wait_for_partners)
+{
+    begin(1000, 200, 1);
+    begin(1000, 200, 2);
+    end(2000, 0, 1);
+    end(2000, 0, 2);
+    ASSERT_EQ(UCS_OK, try_create(.5));
+    expect_uses({{0, 600}, {0, 600}});
+}
+
 /* Nothing was registered by the library: of each part of the time, registrations have what
  * the first guesses say */
 TEST_F(test_timeline, only_the_costs_of_the_machine)
