@@ -309,6 +309,10 @@ static ucs_rcache_pred_time_t op_now(void *arg)
 {
     predreg_world_t *world = arg;
 
+    if (is_helper(world)) {
+        return world->now; /* It answers other ranks while the program's round goes on */
+    }
+
     /* The first reading tells whether a round is due */
     if ((world->readings > 0) && (++world->readings > 2)) {
         world->ahead += ROUND_STEP;
