@@ -31,7 +31,7 @@
 #define MAX_DRIFT 1e-2
 
 /* The most uses that are kept of all ranks together, and the least of a rank of a large
- * job. A use takes 40 bytes, and its waits 48 */
+ * job. A use takes 48 bytes, and its waits 48 */
 #define ALL_USES   1000000ul
 #define LEAST_USES 1000ul
 
@@ -43,6 +43,7 @@ typedef struct {
     uint64_t begin;
     uint64_t ready;  /* When its memory was registered */
     uint64_t rank;
+    uint64_t comm;   /* ucs_rcache_pred_comm_t */
 } message_t;
 
 typedef struct {
@@ -146,7 +147,8 @@ static void add_uses(predreg_partners_t *partners, const predreg_timeline_t *tim
                 .end    = real_time(pair, recorded[i].end),
                 .begin  = real_time(pair, recorded[i].begin),
                 .ready  = real_time(pair, recorded[i].ready),
-                .rank   = partners->num_ranks
+                .rank   = partners->num_ranks,
+                .comm   = timeline->uses[i].context.caller >> 56
             };
         }
     }
@@ -191,11 +193,12 @@ void predreg_partners_add(predreg_partners_t *partners, const ucs_rcache_trace_t
     predreg_add(partners->parts, partners->num_ranks);
 }
 
-/* @return whether two uses may be those of one message. */
+/* @return whether two uses may be those of one message: a send, a receive, or not known. */
 static int is_partner(const message_t *message, const message_t *other)
 {
     return (other->rank != message->rank) && (other->begin < message->end) &&
-           (message->begin < other->end);
+           (message->begin < other->end) &&
+           ((other->comm != message->comm) || (message->comm == 0));
 }
 
 /* Find the use of another rank that has the same length and ends closest to the end of a

@@ -19,8 +19,9 @@ BEGIN_C_DECLS
  * each has lost only its own.
  *
  * The trace of a rank has its own waits only. But the uses of a message end at about the
- * same time in both ranks, and are as long, so that traces whose clocks agree tell which
- * uses belong together, and what one rank did while the other waited.
+ * same time in both ranks, are as long, and are a send and a receive, so that traces whose
+ * clocks agree tell which uses belong together, and what one rank did while the other
+ * waited.
  *
  * Threads: the functions share no state; a caller owns what it has created.
  */

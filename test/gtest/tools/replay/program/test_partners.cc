@@ -21,7 +21,7 @@ protected:
     /* A rank whose clock began at another time */
     struct rank {
         explicit rank(uint64_t clock = 5000000000, uint64_t size = 2, double rate = 1) :
-            m_clock(clock), m_rate(rate), m_id(0)
+            m_clock(clock), m_rate(rate), m_id(0), m_comm(UCS_RCACHE_PRED_COMM_UNKNOWN)
         {
             meta("clock_ns", clock);
             meta("realtime_ns", REAL);
@@ -46,6 +46,7 @@ protected:
             event.address  = 0x10000;
             event.length   = length;
             event.id       = id;
+            event.context.caller = m_comm << 56;
             m_events.push_back(event);
         }
 
@@ -78,6 +79,7 @@ protected:
         uint64_t                                         m_clock;
         double                                           m_rate;
         uint64_t                                         m_id;
+        uint64_t                                         m_comm; /* Of later events */
         std::vector<std::pair<std::string, std::string>> m_meta;
         std::vector<ucs_rcache_pred_event_t>             m_events;
     };
@@ -173,6 +175,23 @@ TEST_F(test_partners, threads)
     first.event(UCS_RCACHE_PRED_EVENT_USE_END, 400, 0, 0, 2);
     second.use(110, 100, 390, 1000);
     expect_parts(100. / 200, 1, {first, second});
+}
+
+/* Two pairs do the same at the same time: the other sender's use ends closer to the sender's
+ * than the receiver's does, but two sends are no message */
+TEST_F(test_partners, pairs)
+{
+    std::vector<rank> ranks(4);
+
+    for (unsigned i = 0; i < 4; i += 2) {
+        ranks[i].m_comm     = UCS_RCACHE_PRED_COMM_SEND;
+        ranks[i + 1].m_comm = UCS_RCACHE_PRED_COMM_RECV;
+        ranks[i].use(i, 100, 400 + i);
+        ranks[i + 1].use(110 + i, 100, 390 + i);
+    }
+    for (double part : parts(ranks)) {
+        EXPECT_NEAR(1, part, .05);
+    }
 }
 
 /* What differs in length, or ends at another time, is no message between the two */
