@@ -316,7 +316,7 @@ static void write_findings(ucs_json_t *json, const report_data_t *report)
     JSON_UINT(findings, events);
     JSON_UINT(findings, lost);
     ucs_json_real(json, "lost_part", findings->lost /
-                  ((double)findings->lost + findings->events));
+                  (double)ucs_max(findings->lost + findings->events, 1ul));
     JSON_UINT(findings, domains);
     ucs_json_uint(json, "most_buffers", findings->max_buffers);
     JSON_UINT(findings, sum_buffers);

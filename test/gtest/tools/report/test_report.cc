@@ -512,6 +512,7 @@ TEST_F(test_report, program_that_does_nothing)
     }
     r.timeline.num_uses = 0;
     r.timeline.duration = 0;
+    r.trace.num_events  = 0;
     ASSERT_EQ(UCS_OK, add(r));
 
     std::string page = write();
@@ -519,6 +520,7 @@ TEST_F(test_report, program_that_does_nothing)
     EXPECT_FALSE(std::regex_search(page.substr(0, page.find("<script")),
                                    std::regex("[>\"](nan|inf)\\b")));
     EXPECT_FALSE(std::regex_search(write(true), std::regex(":-?(nan|inf)")));
+    EXPECT_TRUE(contains(write(true), "\"lost_part\":0,"));
 }
 
 /* Text of the page up to the curves: what is on the first screen */
