@@ -4,10 +4,9 @@
  * See file LICENSE for terms.
  */
 
-#include "timeline.h"
+#include "fit.h"
 
 #include <tools/base/containers.h>
-#include <ucs/rcache_pred/predict/policy.h>
 
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
@@ -31,15 +30,6 @@
 
 /* Stands for no use */
 #define NO_USE SIZE_MAX
-
-static const predreg_cost_t reg_guess   = {
-    .page = UCS_RCACHE_PRED_REG_COST_PER_PAGE,
-    .op   = UCS_RCACHE_PRED_REG_COST_PER_OP
-};
-static const predreg_cost_t dereg_guess = {
-    .page = UCS_RCACHE_PRED_DEREG_COST_PER_PAGE,
-    .op   = UCS_RCACHE_PRED_DEREG_COST_PER_OP
-};
 
 /* The open uses with the same number, oldest first, by index */
 typedef struct same_uses {
@@ -65,9 +55,7 @@ typedef struct builder {
                                             and end have in common */
     size_t                   *next;      /* For each open use, the next one with
                                             the same number, or NO_USE */
-    predreg_points_t         reg;        /* Of memory that was registered before */
-    predreg_points_t         first_reg;  /* Of memory that was not */
-    predreg_points_t         dereg;
+    predreg_measured_t       measured;
     predreg_first_uses_t     seen;       /* Memory that was registered before */
     predreg_first_uses_t     first_uses; /* First uses of memory that UCX's own cache
                                             registered */
@@ -248,8 +236,8 @@ static void add_reg(builder_t *builder, const ucs_rcache_pred_event_t *event)
                                                              event->length, 0) !=
                                     PREDREG_FIRST_NOT);
 
-    predreg_points_add(is_first ? &builder->first_reg : &builder->reg, event->address,
-                       event->length, event->duration);
+    predreg_points_add(is_first ? &builder->measured.first_reg : &builder->measured.reg,
+                       event->address, event->length, event->duration);
     if (is_first && (event->by == UCS_RCACHE_PRED_BY_USE) && (timeline->num_uses > 0) &&
         (use->address == event->address) && (use->length == event->length)) {
         use->fresh = event->duration;
@@ -272,7 +260,7 @@ static void add_event(builder_t *builder, const ucs_rcache_pred_event_t *event)
         break;
     case UCS_RCACHE_PRED_EVENT_DEREG:
         if (!(event->result & UCS_RCACHE_PRED_RESULT_FAILED)) {
-            predreg_points_add(&builder->dereg, event->address, event->length,
+            predreg_points_add(&builder->measured.dereg, event->address, event->length,
                                event->duration);
         }
         break;
@@ -331,6 +319,16 @@ static void limit_partners(builder_t *builder)
     }
 }
 
+/* Let uses without an end last until the end of the timeline */
+static void end_all_uses(predreg_timeline_t *timeline)
+{
+    predreg_use_t *use;
+
+    predreg_for_each(use, timeline->uses, timeline->num_uses) {
+        use->end = ucs_min(use->end, timeline->duration);
+    }
+}
+
 static ucs_status_t add_events(builder_t *builder)
 {
     const ucs_rcache_trace_t *trace = builder->trace;
@@ -356,6 +354,7 @@ static ucs_status_t add_events(builder_t *builder)
     }
 
     builder->timeline->duration = time_of(builder, event - 1);
+    end_all_uses(builder->timeline);
     limit_partners(builder);
     return UCS_OK;
 }
@@ -381,104 +380,6 @@ static void alloc_arrays(builder_t *builder)
                                      sizeof(*timeline->maps));
     builder->next    = predreg_alloc(count[UCS_RCACHE_PRED_EVENT_USE_BEGIN],
                                      sizeof(*builder->next));
-}
-
-/* @return the part of a cost that registrations have, and not deregistrations: as recorded,
- *         or as guessed */
-static double reg_share(const ucs_line_t *regs, const ucs_line_t *deregs, double reg,
-                        double dereg)
-{
-    if ((regs->n > 0) && (deregs->n > 0)) {
-        reg   = regs->y / regs->n;
-        dereg = deregs->y / deregs->n;
-    }
-
-    return (reg + dereg > 0) ? (reg / (reg + dereg)) : 0;
-}
-
-/* Guess the costs that the events do not tell. The recorded process has timed registrations
- * of one to three pages, each with its deregistration; a trace without these times gets the
- * first guess of the library. Where all events have the same size, they do not tell what a
- * page costs, and the replay may register many buffers as one */
-static void make_guesses(const ucs_rcache_trace_t *trace, const ucs_line_t *regs,
-                         const ucs_line_t *deregs, predreg_cost_t *reg,
-                         predreg_cost_t *dereg)
-{
-    ucs_reuse_costs_t costs;
-    double page, op;
-
-    *reg   = reg_guess;
-    *dereg = dereg_guess;
-    if (predreg_trace_costs(trace, &costs)) {
-        page   = reg_share(regs, deregs, reg_guess.page, dereg_guess.page);
-        op     = reg_share(regs, deregs, reg_guess.op, dereg_guess.op);
-        *reg   = (predreg_cost_t){costs.reg_page * page, costs.reg_call * op};
-        *dereg = (predreg_cost_t){costs.reg_page * (1 - page), costs.reg_call * (1 - op)};
-    }
-}
-
-/* Let uses without an end last until the end of the timeline, and keep of the times of first
- * registrations what is beyond that of others, if the times of others are known */
-static void finish_uses(predreg_timeline_t *timeline, int keeps_fresh)
-{
-    predreg_use_t *use;
-    uint64_t usual;
-
-    predreg_for_each(use, timeline->uses, timeline->num_uses) {
-        usual      = predreg_cost_of(&timeline->reg, use->address, use->length);
-        use->fresh = keeps_fresh ? (use->fresh - ucs_min(use->fresh, usual)) : 0;
-        use->end   = ucs_min(use->end, timeline->duration);
-    }
-}
-
-/* First registrations of one size do not tell what a page costs. If they take longer than the
- * guess, the system has made the pages: a call takes what is guessed, and the pages the rest.
- * Else an operation on a piece of the memory would take as long as one on all of it */
-static void blame_pages(predreg_cost_t *cost, const predreg_cost_t *guess,
-                        const ucs_line_t *regs)
-{
-    if (regs->y > (guess->op * regs->n) + (guess->page * regs->x)) {
-        cost->op   = guess->op;
-        cost->page = (regs->y - (guess->op * regs->n)) / regs->x;
-    }
-}
-
-/* Fit the costs to all measurements. If the process has registered no memory twice, the line
- * is that of first registrations */
-static void fit_costs(builder_t *builder)
-{
-    predreg_timeline_t *timeline = builder->timeline;
-    int is_known                 = (builder->reg.num_points > 0);
-    predreg_points_t *reg        = is_known ? &builder->reg : &builder->first_reg;
-    predreg_cost_t dereg;
-    ucs_line_t regs, deregs;
-
-    predreg_points_sum(reg, is_known, &regs);
-    predreg_points_sum(&builder->dereg, 1, &deregs);
-    make_guesses(builder->trace, &regs, &deregs, &timeline->reg_guess, &dereg);
-    timeline->dereg_known = predreg_fit_line(&deregs, &dereg,
-                                             &timeline->dereg,
-                                             &timeline->dereg_page_known);
-    if (regs.n > 0) {
-        timeline->reg_known = predreg_fit_line(&regs,
-                                               &timeline->reg_guess,
-                                               &timeline->reg,
-                                               &timeline->reg_page_known);
-        if (!is_known && !timeline->reg_page_known) {
-            blame_pages(&timeline->reg, &timeline->reg_guess, &regs);
-        }
-        finish_uses(timeline, is_known);
-        predreg_points_spread(reg, &timeline->reg, &timeline->reg_spread);
-        predreg_points_spread(&builder->dereg, &timeline->dereg, &timeline->dereg_spread);
-        return;
-    }
-
-    timeline->first_uses       = builder->first_uses.points;
-    builder->first_uses.points = (predreg_points_t){ .num_points = 0 };
-    timeline->reg_known        =
-            predreg_points_line(&timeline->first_uses, &timeline->reg_guess,
-                                &timeline->reg, &timeline->reg_page_known);
-    finish_uses(timeline, 1);
 }
 
 /* Warn if the pages of the recorded machine do not have the size that replays take. Only
@@ -510,7 +411,8 @@ ucs_status_t predreg_timeline_create(const ucs_rcache_trace_t *trace, double par
     alloc_arrays(&builder);
     status = add_events(&builder);
     if (status == UCS_OK) {
-        fit_costs(&builder);
+        predreg_timeline_fit(builder.timeline, trace, &builder.measured,
+                             &builder.first_uses.points);
         *timeline_p = builder.timeline;
     } else {
         predreg_timeline_destroy(builder.timeline);
@@ -518,9 +420,9 @@ ucs_status_t predreg_timeline_create(const ucs_rcache_trace_t *trace, double par
 
     predreg_first_uses_cleanup(&builder.first_uses);
     predreg_first_uses_cleanup(&builder.seen);
-    predreg_points_cleanup(&builder.reg);
-    predreg_points_cleanup(&builder.first_reg);
-    predreg_points_cleanup(&builder.dereg);
+    predreg_points_cleanup(&builder.measured.reg);
+    predreg_points_cleanup(&builder.measured.first_reg);
+    predreg_points_cleanup(&builder.measured.dereg);
     kh_destroy_inplace(open_uses, &builder.open);
     free(builder.next);
     return status;
