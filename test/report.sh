@@ -159,7 +159,7 @@ chromium=$(command -v chromium || command -v chromium-browser) || {
 #   drawn N N N     curves over time, periods beside them, labels of settings
 write_frame()
 {
-    cat > "$out/frame.html" <<END
+    cat > "$frame" <<END
 <!DOCTYPE html>
 <body style="margin:0">
 <iframe src="$1.html" style="border:0;width:$2px;height:$3px"></iframe>
@@ -223,7 +223,7 @@ browse()
         --hide-scrollbars --allow-file-access-from-files \
         --no-first-run --disable-background-networking \
         --disable-component-update --host-resolver-rules="MAP * ~NOTFOUND" \
-        --user-data-dir="$out/profile" --enable-logging=stderr "$@" \
+        --user-data-dir="$profile" --enable-logging=stderr "$@" \
         2>> "$out/browser.log"
 }
 
@@ -234,10 +234,9 @@ looked_at()
     local scheme=--blink-settings=preferredColorScheme=$4
     write_frame "$kind" "$width" "$height"
     rm -f "$out/$name.png"
-    seen=$(browse "$scheme" --dump-dom "file://$out/frame.html" |
+    seen=$(browse "$scheme" --window-size="$((width + 16)),$height" --dump-dom \
+               --screenshot="$out/$name.png" "file://$frame" |
            sed -n '/<pre>/,/<\/pre>/{s/<[^>]*>//g;p}')
-    browse "$scheme" --window-size="$((width + 16)),$height" \
-        --screenshot="$out/$name.png" "file://$out/frame.html" > /dev/null
     echo "== $name"
     echo "$seen"
 
@@ -260,15 +259,44 @@ looked_at()
         fail "$name: an empty picture"
 }
 
-: > "$out/browser.log"
-for kind in periodic random window small copied sends overload buffers phases pools \
-            pinned; do
-    looked_at $kind 390 844 1 '255, 255, 255'
-    looked_at $kind 1366 768 1 '255, 255, 255'
-done
-looked_at periodic 390 844 0 '20, 23, 27'
-looked_at periodic 1366 768 0 '20, 23, 27'
+views()
+{
+    local kind
+    for kind in periodic random window small copied sends overload buffers phases pools \
+                pinned; do
+        echo $kind 390 844 1 255, 255, 255
+        echo $kind 1366 768 1 255, 255, 255
+    done
+    echo periodic 390 844 0 20, 23, 27
+    echo periodic 1366 768 0 20, 23, 27
+}
 
+# look LANE: at those views whose turn is that of this lane, by a browser of its own, which
+# waits for most of its time
+look()
+{
+    local kind width height scheme colour
+    profile=$out/profile-$1
+    frame=$out/frame-$1.html
+    while read -r kind width height scheme colour; do
+        looked_at $kind $width $height $scheme "$colour" < /dev/null
+    done < <(views | awk -v lane="$1" -v lanes=$lanes 'NR % lanes == lane')
+    return $errors
+}
+
+: > "$out/browser.log"
+lanes=$(nproc)
+pids=()
+for ((i = 0; i < lanes; ++i)); do
+    look $i > "$out/lane-$i.log" 2>&1 &
+    pids+=($!)
+done
+for ((i = 0; i < lanes; ++i)); do
+    wait "${pids[i]}" || errors=1
+    cat "$out/lane-$i.log"
+done
+
+profile=$out/profile-0
 browse --no-pdf-header-footer --print-to-pdf="$out/periodic.pdf" \
     "file://$out/periodic.html" > /dev/null
 head -c 5 "$out/periodic.pdf" | grep -q '%PDF-' || fail "not to be printed"
