@@ -140,8 +140,8 @@ build_src()
 # build_sanitized KIND
 build_sanitized()
 {
-    # With more than that, tests compile for minutes
-    build_src "$build-$1" --enable-sanitize="$1" CFLAGS="-g -O1" \
+    # With more than that, tests compile for minutes. Lines are all that is told of them
+    build_src "$build-$1" --enable-sanitize="$1" CFLAGS="-g1 -O1" \
         CXXFLAGS="-g0 -O0" || return
     make_gtest_fast "$build-$1"
 }
