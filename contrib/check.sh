@@ -383,7 +383,7 @@ main()
     local part
 
     install_packages
-    if is_asked fuzz install package input replay report stat info native \
+    if is_asked sanitize fuzz install package input replay report stat info native \
                 rig; then
         build_project
     else
@@ -439,17 +439,11 @@ check_native()
         "$top/test/native/suite.sh" --suite trixie "$build"
 }
 
-build_programs_in()
-{
-    make -C "$1/test/apps" -j"$(nproc)" && make -C "$1/test/native"
-}
-
 # check_native_sanitized KIND: after build_sanitized
 check_native_sanitized()
 {
-    check "build of programs for the $1 sanitizer" build_programs_in "$build-$1"
     say "real programs under the $1 sanitizer:"
-    check_suite "native-$1" "$top/test/native/suite.sh" "$build-$1"
+    check_suite "native-$1" "$top/test/native/suite.sh" --programs "$build" "$build-$1"
 }
 
 # All of these tests run in one guest

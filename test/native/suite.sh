@@ -4,25 +4,33 @@
 # Real programs in the native rig, under the preload. One line for each test,
 # then DONE. A build with a sanitizer runs the programs under it.
 #
-# usage: suite.sh [--suite S] BUILD-FOLDER [PATTERN]
+# usage: suite.sh [--suite S] [--programs BUILD] BUILD-FOLDER [PATTERN]
 #
 #   PATTERN     only tests whose name has it
 #   --suite S   with the UCX and MPI of Debian's suite S, see test/rig/README.md; the
 #               library is the one in BUILD-FOLDER
+#   --programs BUILD  with the programs and the rig of another build: no sanitizer is in
+#               them
 
 set -u
 suite=
-if [ "$1" = --suite ]; then
-    suite=$2
+programs=
+while [ $# -gt 1 ]; do
+    case $1 in
+    --suite)    suite=$2 ;;
+    --programs) programs=$2 ;;
+    *)          break ;;
+    esac
     shift 2
-fi
+done
 build=$(cd "$1" && pwd)
+programs=${programs:-$build}
 pattern=${2:-}
 top=$(cd "$(dirname "$0")/../.." && pwd)
-apps=$build/${suite:+$suite/}test/apps
+apps=$programs/${suite:+$suite/}test/apps
 library=$build/src/uct/ib/predreg/.libs/libuct_predreg.so
 limit=120 # seconds a program may take
-rig="$top/test/rig/run.sh ${suite:+--suite $suite} --cma --build $build
+rig="$top/test/rig/run.sh ${suite:+--suite $suite} --cma --build $programs
      --timeout $limit"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -40,7 +48,7 @@ case $sanitizer in
     # other, see events.c. It does not work where addresses are randomised
     # further than it expects.
     setarch -R true || { echo "setarch is not permitted"; exit 77; }
-    preload=$build/test/native/libevents.so:$sanitizer:$library
+    preload=$programs/test/native/libevents.so:$sanitizer:$library
     rig="setarch -R $rig"
     export UCX_MEM_EVENTS=n OMPI_MCA_memory=^patcher
     # Open MPI and UCX are not compiled for it, so that it does not see how they
@@ -1182,7 +1190,7 @@ firehose_counts()
 firehose_sanitized_tests()
 {
     local -x UCX_VFS_ENABLE=n LD_LIBRARY_PATH=$build/src/ucp/.libs
-    local firehose="env LD_PRELOAD=${preload%:*} $build/test/apps/.libs/firehose"
+    local firehose="env LD_PRELOAD=${preload%:*} $apps/.libs/firehose"
 
     run "Firehose, 2 processes of 2 threads" no_errors $rig -- $firehose --ops 100
     run "Firehose, pages, room for few" no_errors $rig -- $firehose --procs 3 \
