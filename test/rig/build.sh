@@ -4,8 +4,8 @@
 #
 # Build for another Debian suite, in its root, what has to be built with that
 # suite's UCX and MPI: the native rig (test/native) and the programs of the tests
-# (test/apps). They go to BUILD/SUITE, or to BUILD/SUITE-mpich. The library itself
-# is not built: the one in BUILD works in all suites.
+# (test/apps). They go to BUILD/SUITE, or to BUILD/SUITE-mpich, where those alone are
+# that need an MPI. The library itself is not built: the one in BUILD works in all suites.
 #
 #   build.sh [--mpich] SUITE [BUILD]    BUILD is build if it is not given
 #
@@ -25,9 +25,11 @@ fail()
 
 mpi=ompi-c # what pkg-config calls it
 variant=
+programs=rig
 if [ "${1-}" = --mpich ]; then
     mpi=mpich
     variant=-mpich
+    programs=mpi
     shift
 fi
 [ $# -eq 1 ] || [ $# -eq 2 ] || fail "usage: build.sh [--mpich] SUITE [BUILD]"
@@ -61,12 +63,12 @@ rm -f "$stamp"
 # shellcheck disable=SC2016 # expanded in the root
 "$here/run.sh" --suite "$suite" --native --timeout 1200 -- bash -e -c '
     cd "$1"
-    [ -f config.status ] || "$2/configure" -q \
+    [ -f config.status ] || "$2/configure" -q CFLAGS=-O2 \
         MPI_CFLAGS="$(pkg-config --cflags "$3")" \
         MPI_LIBS="$(pkg-config --libs "$3")"
     kept="ACLOCAL=: AUTOCONF=: AUTOMAKE=: AUTOHEADER=:"
-    make -s $kept -C test/native
-    make -s $kept -j2 -C test/apps rig' - "$build" "$top" "$mpi" \
+    [ "$4" = mpi ] || make -s $kept -C test/native
+    make -s $kept -j2 -C test/apps "$4"' - "$build" "$top" "$mpi" "$programs" \
     > "$build/rig.log" 2>&1 9>&- || {
     status=$?
     tail -n 30 "$build/rig.log" | sed 's/^/    /' >&2
