@@ -37,6 +37,7 @@ trap 'rm -rf "$work"' EXIT
 export UCX_RCACHE_PRED_SUMMARY=json
 
 $rig -- true || exit
+export RIG_READY=1
 
 # What the sanitizer this was built with needs: its library before all others
 sanitizer=$(ldd "$library" | awk '/lib[at]san/ { print $3; exit }')

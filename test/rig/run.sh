@@ -55,6 +55,8 @@ command become those of run.sh. Standard input is empty.
 Variables:
   RIG_MEMLOCK       limit locked memory to so many KiB (and drop CAP_IPC_LOCK)
   RIG_FORCE_GUEST   boot the guest although there is an RDMA device here
+  RIG_READY         with --cma: the same has worked just before, so that it is not
+                    found out again whether it can; not with RIG_MEMLOCK
   RIG_KERNEL_DIR    an unpacked kernel package to boot, see prepare.sh
   RIG_MIRROR        where the packages of a suite come from, see root.sh
   RIG_QEMU          the QEMU to use (qemu-system-x86_64)
@@ -246,6 +248,8 @@ if [ -z "$native" ] && [ -z "${RIG_FORCE_GUEST-}" ] &&
     native=1
 fi
 if [ -n "$native" ]; then
+    ready=
+    [ -z "$cma" ] || [ -n "${RIG_MEMLOCK-}" ] || ready=${RIG_READY-}
     defaults_mpi
     prefix=
     least_mib=64 # With less, hardly a job could run
@@ -256,7 +260,7 @@ if [ -n "$native" ]; then
     fi
     inside=()
     if [ -n "$suite" ]; then
-        unshare --mount true 2>/dev/null || {
+        [ -n "$ready" ] || unshare --mount true 2>/dev/null || {
             say "--suite needs a mount namespace of its own here, which only root" \
                 "may have, and not in every container"
             exit 77
@@ -268,7 +272,7 @@ if [ -n "$native" ]; then
     if [ -n "$cma" ]; then
         build=$(realpath -m "$build")
         if [ -n "$suite" ]; then
-            "$here/build.sh" "$suite" "$build" || {
+            [ -n "$ready" ] || "$here/build.sh" "$suite" "$build" || {
                 status=$?
                 [ $status -eq 77 ] || status=125
                 exit $status
@@ -282,8 +286,8 @@ if [ -n "$native" ]; then
                 "make; if it is built elsewhere, --build DIR"
             exit 77
         fi
-        why=$("${inside[@]+"${inside[@]}"}" $prefix "$lib/probe" $least_mib \
-              2>&1) || {
+        [ -n "$ready" ] || why=$("${inside[@]+"${inside[@]}"}" $prefix "$lib/probe" \
+                                     $least_mib 2>&1) || {
             say "no native rig here: $why"
             exit 77
         }
