@@ -268,7 +268,8 @@ check_sanitize()
     check_native_sanitized thread
 }
 
-# The fuzzer writes what it finds to the folder of the logs
+# The fuzzer writes what it finds to the folder of the logs. It would end with 77 for a leak
+# or an abort, which here says that a test was skipped
 run_fuzzer()
 {
     local found=$logs/fuzz-corpus
@@ -281,7 +282,7 @@ run_fuzzer()
     make -C "$build/test/fuzz" fuzz_trace || return
     mkdir -p "$found"
     "$build/test/fuzz/fuzz_trace" -max_total_time=10 -timeout=10 \
-        -rss_limit_mb=1024 -artifact_prefix="$logs/" "$found" \
+        -rss_limit_mb=1024 -error_exitcode=1 -artifact_prefix="$logs/" "$found" \
         "$top/test/fuzz/corpus"
 }
 
