@@ -18,6 +18,7 @@ predreg="timeout -k 5 $limit $build/src/tools/predreg/ucx_predreg run
          --summary=json"
 record="timeout -k 5 $limit $build/src/tools/predreg/ucx_predreg record"
 dump="$build/src/tools/predreg/ucx_predreg dump"
+stat="$build/src/tools/predreg/ucx_predreg stat"
 work=$(mktemp -d)
 
 # What is registered ahead, and how much less memory that takes, does not depend
@@ -126,34 +127,43 @@ memlock()
     (ulimit -l "$limit_kib" && managed 2 $nobody $predreg -- "$@")
 }
 
-# One rank of a job is killed in the midst of transfers; another job on the
-# node, which keeps the same bound, gets its share, and no shared memory is left
-killed()
-{
-    local bound=24M pid job
-    UCX_RCACHE_PRED_NODE_MAX_PINNED=$bound $predreg -- \
-        mpirun --oversubscribe -np 2 "$apps/fig1" --iters 1000 --compute 1 &
-    job=$!
-    for ((i = 0; i < 200; ++i)); do
-        pid=$(pgrep -n -x fig1) && [ "$(pgrep -c -x fig1)" -eq 2 ] && break
-        sleep 0.1
-    done
-    sleep 5
-    kill -9 "$pid" || return
-    wait $job && { echo "the job survived"; return 1; }
-    managed 2 env UCX_RCACHE_PRED_NODE_MAX_PINNED=$bound $predreg -- \
-        mpirun --oversubscribe -np 2 "$apps/fig1" --iters 3 --verify || return
-    awk '/"refused":[1-9]/ { print "a dead rank has a share"; bad = 1 }
-         END { exit bad }' "$work/summary" || return
-    [ "$(ipcs -m | grep -c '^0x')" -eq 0 ] || { ipcs -m; return 1; }
-}
-
 # uses JSON-FILE: of each process, in a line, if there are two ranks that have
 # some
 uses()
 {
     sed -n 's/.*"rank":[01],.*"uses":\([1-9][0-9]*\),.*/\1/p' "$1" |
         paste -sd ' ' | grep ' '
+}
+
+# Process IDs of the two ranks of Figure 1, once both have used something; what they count
+# is in $work/stat
+communicating()
+{
+    local i pids
+    for ((i = 0; i < 300; ++i)); do
+        # shellcheck disable=SC2086 # words
+        pids=$(pgrep -x fig1) && $stat --json $pids > "$work/stat" 2> /dev/null &&
+            uses "$work/stat" > /dev/null && echo $pids && return
+        sleep 0.1
+    done
+    return 1
+}
+
+# One rank of a job is killed in the midst of transfers; another job on the
+# node, which keeps the same bound, gets its share, and no shared memory is left
+killed()
+{
+    local bound=24M pids job
+    UCX_RCACHE_PRED_NODE_MAX_PINNED=$bound $predreg -- \
+        mpirun --oversubscribe -np 2 "$apps/fig1" --iters 1000 --compute 1 &
+    job=$!
+    pids=$(communicating) && kill -9 "${pids#* }" || return
+    wait $job && { echo "the job survived"; return 1; }
+    managed 2 env UCX_RCACHE_PRED_NODE_MAX_PINNED=$bound $predreg -- \
+        mpirun --oversubscribe -np 2 "$apps/fig1" --iters 3 --verify || return
+    awk '/"refused":[1-9]/ { print "a dead rank has a share"; bad = 1 }
+         END { exit bad }' "$work/summary" || return
+    [ "$(ipcs -m | grep -c '^0x')" -eq 0 ] || { ipcs -m; return 1; }
 }
 
 # refused PATTERN COMMAND...: fails, and says so
@@ -172,26 +182,20 @@ refused()
 #   live POLICY
 live()
 {
-    local stat="$build/src/tools/predreg/ucx_predreg stat" pid pids job
-    local first second
+    local pid pids job first second i
     $predreg --policy "$1" -- \
         mpirun --oversubscribe -np 2 "$apps/fig1" --iters 1000 --compute 1 &
     job=$!
-    for ((i = 0; i < 300; ++i)); do
-        pids=$(pgrep -x fig1) &&
-            $stat --json $pids > "$work/stat" 2> /dev/null &&
-            first=$(uses "$work/stat") && break
-        sleep 0.5
+    pids=$(communicating) && first=$(uses "$work/stat") || return
+    for ((i = 0; i < 100; ++i)); do
+        $stat --json $pids > "$work/stat" && second=$(uses "$work/stat") || return
+        awk -v a="$first" -v b="$second" 'BEGIN {
+            split(a, x); split(b, y); exit !(y[1] > x[1] && y[2] > x[2]) }' && break
     done
-    sleep 3
-    $stat --json $pids > "$work/stat" || return
-    second=$(uses "$work/stat") || return
     cat "$work/stat"
-    $stat --interval 1 --count 2
     echo "uses: $first, then $second"
-    awk -v a="$first" -v b="$second" 'BEGIN {
-        split(a, x); split(b, y); exit !(y[1] > x[1] && y[2] > x[2]) }' ||
-        return
+    [ $i -lt 100 ] || return
+    $stat --interval 0.1 --count 2
     refused "belongs to user root" \
         setpriv --reuid=65534 --clear-groups $stat $pids || return
     refused "does not have libuct_predreg.so loaded" \
