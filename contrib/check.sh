@@ -54,6 +54,7 @@ failed=0
 skipped=0
 flaky=0 # Those of the passed ones that took a second attempt
 logs=$build/check
+beside=() # Names of those that run beside others, by process
 
 # Seconds after which a test is ended: several times what the longest takes
 limit=600
@@ -79,17 +80,30 @@ limited()
     return $status
 }
 
+# log_of NAME: of a test
+log_of()
+{
+    echo "$logs/$(echo "$1" | tr -c 'A-Za-z0-9\n' '-').log"
+}
+
 # check NAME COMMAND...: one test; 77 means skipped. Bash does not end a function at
 # the first command that fails where its status is asked for, as it is here
 check()
 {
-    local name=$1 log status=0 begin=$SECONDS
+    local name=$1 status=0 begin=$SECONDS
     shift
-    log=$logs/$(echo "$name" | tr -c 'A-Za-z0-9\n' '-').log
-    limited "$@" > "$log" 2>&1 || status=$?
+    limited "$@" > "$(log_of "$name")" 2>&1 || status=$?
+    tell "$name" $status $((SECONDS - begin))
+}
+
+# tell NAME STATUS SECONDS: what came of a test
+tell()
+{
+    local name=$1 status=$2 log
+    log=$(log_of "$name")
     case $status in
     0)  passed=$((passed + 1))
-        say "PASS $name ($((SECONDS - begin)) s)"
+        say "PASS $name ($3 s)"
         if grep '^FLAKY' "$log"; then
             flaky=$((flaky + 1))
         fi ;;
@@ -99,6 +113,32 @@ check()
         say "FAIL $name (status $status); the end of $log:"
         tail -n 40 "$log" | sed 's/^/    /' ;;
     esac
+}
+
+# check_beside NAME COMMAND...: the same beside those that come next, until wait_for_all.
+# For tests that keep one processor busy for most of their time, and whose time is no matter,
+# nor that of those beside them
+check_beside()
+{
+    local name=$1 log begin=$SECONDS
+    log=$(log_of "$name")
+    shift
+    rm -f "$log.end"
+    (status=0
+     limited "$@" > "$log" 2>&1 || status=$?
+     echo "$status $((SECONDS - begin))" > "$log.end") &
+    beside[$!]=$name
+}
+
+wait_for_all()
+{
+    local pid status seconds
+    for pid in "${!beside[@]}"; do
+        wait "$pid" || true
+        read -r status seconds < "$(log_of "${beside[pid]}").end"
+        tell "${beside[pid]}" "$status" "$seconds"
+    done
+    beside=()
 }
 
 # make_gtest DIR OBJECT [VARIABLE=VALUE]...: the program of the unit tests, linked with an
@@ -289,7 +329,7 @@ run_fuzzer()
 check_fuzz()
 {
     check "corpus of traces" make -C "$build/test/fuzz" check
-    check "fuzzing traces" run_fuzzer
+    check_beside "fuzzing traces" run_fuzzer
 }
 
 check_install()
@@ -303,8 +343,8 @@ check_install()
         "$build/src/uct/ib/predreg/.libs" \
         "$build/src/ucp/.libs/libucp_firehose.so"
     check "programs with other UCXs than usual" "$top/test/preload.sh" "$build"
-    check "library without add-ons" "$top/test/without.sh" "$build"
-    check "configure --with-ucx" "$top/test/with-ucx.sh"
+    check_beside "library without add-ons" "$top/test/without.sh" "$build"
+    check_beside "configure --with-ucx" "$top/test/with-ucx.sh"
 }
 
 # The tarball is tried without the tests, which would be built once more: what is
@@ -391,9 +431,15 @@ main()
         build_project src
     fi
 
+    trap '[ ${#beside[@]} -eq 0 ] || kill "${!beside[@]}"' EXIT
     for part in "${parts[@]}"; do
+        case $part in
+        install|package) ;;
+        *) wait_for_all ;;
+        esac
         run_part "$part"
     done
+    wait_for_all
 
     say "$passed passed, of these $flaky by a second attempt;" \
         "$failed failed, $skipped skipped, in $SECONDS s"
