@@ -1521,7 +1521,7 @@ window_tests()
         through_firehose 1572864 job 3 "${windows[@]}" --rounds 1 --seed 3
     # Open MPI's own memory for each window takes from it, and the pages of others
     run "windows, a bound that leaves less than was thought" with MAX_PINNED=256K \
-        through_firehose 262144 job 3 "${windows[@]}" --rounds 1 --seed 3
+        through_firehose 262144 job 3 "${windows[@]}" --rounds 1 --ops 80 --seed 3
     run "windows, all that a bound leaves" told_room 3932160 with MAX_PINNED=4M \
         job 2 "${windows[@]}" --rounds 1
     run "windows, all that a bound of the node leaves each rank" \
