@@ -806,7 +806,7 @@ headers()
     # shellcheck disable=SC2016 # expanded in the root
     "$top/test/rig/run.sh" --suite "$suite" --native -- sh -c '
         make -C "$1" -s -j2 ACLOCAL=: AUTOCONF=: AUTOMAKE=: AUTOHEADER=: \
-            CFLAGS="-g -O0 -Werror"' - "$build/$suite/src"
+            CFLAGS="-O0 -Werror"' - "$build/$suite/src"
 }
 
 # skips TEXT COMMAND...: the command ends with 77, and says that
@@ -1325,11 +1325,14 @@ firehose_app_tests()
 {
     local -x UCX_VFS_ENABLE=n # As above
     local apps="$build/test/apps" one_sided scheme
+    # Without Firehose, which measures UCX alone, in one suite
+    local schemes=(firehose)
+    [ -n "$suite" ] || schemes+=(pinned rendezvous "rendezvous --keep")
     # Few enough operations that most places are written once
     local few="--ops 100 --share 1m --maxvictim 256k --set 8m"
 
     for one_sided in 1 0; do
-        for scheme in firehose pinned rendezvous "rendezvous --keep"; do
+        for scheme in "${schemes[@]}"; do
             run "Firehose measured, puts, $scheme, one-sided $one_sided" \
                 firehose_app $one_sided "$apps/fhputs" --scheme $scheme $few
             run "Firehose measured, gets, $scheme, one-sided $one_sided" \
@@ -1561,24 +1564,29 @@ run "slices, room for some of them" with MAX_PINNED=3M \
     job 2 "$apps/slices" --iters 20 --compute 5
 
 # Threads of the program: while they keep all processors busy, the program does the
-# helper's work itself
-threads=$(nproc)
-run "threads on all processors" helper_used 0 0.05 unbound \
-    job 1 "$apps/hybrid" --threads "$threads" --iters 1000
-run "threads on half of the processors" \
-    helper_used_if_idle $(((threads + 1) / 2)) unbound \
-    job 1 "$apps/hybrid" --threads $(((threads + 1) / 2)) --iters 1000
-run "threads that come and go" unbound \
-    job 1 "$apps/hybrid" --threads "$threads,1" --iters 1000
-run "threads of 2 ranks on the same processors" unbound \
-    job 2 env OMP_WAIT_POLICY=passive "$apps/hybrid" --threads "$threads" --iters 200
+# helper's work itself. And uses that cannot be predicted, or only by something else than a
+# period. What decides that is the same beside each UCX
+time_tests()
+{
+    local threads uses
+    threads=$(nproc)
+    run "threads on all processors" helper_used 0 0.05 unbound \
+        job 1 "$apps/hybrid" --threads "$threads" --iters 1000
+    run "threads on half of the processors" \
+        helper_used_if_idle $(((threads + 1) / 2)) unbound \
+        job 1 "$apps/hybrid" --threads $(((threads + 1) / 2)) --iters 1000
+    run "threads that come and go" unbound \
+        job 1 "$apps/hybrid" --threads "$threads,1" --iters 1000
+    run "threads of 2 ranks on the same processors" unbound \
+        job 2 env OMP_WAIT_POLICY=passive "$apps/hybrid" --threads "$threads" --iters 200
 
-# Uses that cannot be predicted, or only by something else than a period
-for uses in noreuse random alternating drift phases burst; do
-    run "irregular, $uses" job 2 "$apps/irregular" --pattern $uses --iters 20 \
-        --compute 5
-done
+    for uses in noreuse random alternating drift phases burst; do
+        run "irregular, $uses" job 2 "$apps/irregular" --pattern $uses --iters 20 \
+            --compute 5
+    done
+}
 
+[ -n "$suite" ] || time_tests
 run "integrity, 2 ranks of 4 threads" job 2 "$apps/integrity" --threads 4
 # With puts and gets as well
 run "integrity, one-sided" one_sided job 2 "$apps/integrity" --seed 13
@@ -1689,8 +1697,11 @@ if [ -z "$sanitizer" ]; then
     run "keys run out, refused with EAGAIN" learns 400,again job 2 "$apps/chunks" \
         --buffers 600 --iters 6 --compute 1
     run "keys that others do not use" lent with BUDGET=0 job 4 "$apps/idlekeys"
-    run "memory is short" squeezed 260 job 2 "$apps/pressure" --size 80m --iters 4
-    run "memory is not short" roomy job 2 "$apps/pressure" --size 20m --iters 2
+    # The kernel tells of it, whatever the suite
+    if [ -z "$suite" ]; then
+        run "memory is short" squeezed 260 job 2 "$apps/pressure" --size 80m --iters 4
+        run "memory is not short" roomy job 2 "$apps/pressure" --size 20m --iters 2
+    fi
     run "registrations are refused" each_refusal \
         "$apps/manybuf" --buffers 12 --iters 4 --compute 1 --size 1m
     # The program has 5 of the 8 MiB of locked memory itself: that leaves two buffers
