@@ -20,14 +20,15 @@ fail()
     errors=1
 }
 
-# configure DIR ARGUMENT...: the end of what it prints is in $work/output
+# configure DIR ARGUMENT...: the end of what it prints is in $work/output. All that it keeps
+# in its cache is the same for all folders
 configure()
 {
     local dir=$1
     shift
     mkdir -p "$work/$dir"
-    (cd "$work/$dir" && "$top/configure" -q --disable-tests --without-libdw \
-                            CFLAGS=-O0 "$@") > "$work/output" 2>&1
+    (cd "$work/$dir" && "$top/configure" -q --cache-file="$work/cache" --disable-tests \
+                            --without-libdw CFLAGS=-O0 "$@") > "$work/output" 2>&1
 }
 
 # copy_ucx LIB: to the prefix, with its libraries in that folder of it
