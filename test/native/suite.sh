@@ -1632,6 +1632,16 @@ if [ -z "$sanitizer" ]; then
     run "integrity, on demand" \
         with POLICY=on-demand job 2 "$apps/integrity" $messages --seed 5
     run "transpose" job 2 "$apps/transpose"
+    # The same beside each UCX
+    if [ -z "$suite" ]; then
+        for helper in aggressive progress off; do
+            run "Figure 1, helper $helper" with HELPER=$helper \
+                job 2 "$apps/fig1" --compute 5 --verify
+        done
+        for kernel in mg wavefront; do
+            run "$kernel" job 2 "$apps/$kernel" --iters 3 --compute 5
+        done
+    fi
     run "parts of MPI, 2 ranks" \
         features job 2 "$apps/mpi_features" --skip spawn --bytes 1m
     for scheme in get put; do
