@@ -232,7 +232,7 @@ tests_of_one_thread=test_arena_random_calls.one_thread
 tests_of_one_thread+=:test_arena_random_calls.strict:test_join.at_random
 tests_of_one_thread+=:test_join.many_slices
 tests_of_one_thread+=:test_join.what_is_too_dear_apart_is_given_up_together
-tests_of_one_thread+=:test_keys.many_ranks_share_what_there_is:test_progress.rounds_in_vain_*
+tests_of_one_thread+=":test_keys.many_ranks_share_what_there_is:test_progress.rounds_in_vain_*"
 tests_of_one_thread+=:test_progress.what_is_due_is_done_by_an_idle_poll:test_write.a_million_events
 
 # run_tsan COMMAND...: the thread sanitizer works neither with the memory hooks

@@ -81,8 +81,8 @@ check_one()
 }
 
 # Those that run longest and call nothing of UCX that others do not
-models=test_explore.*:test_patterns.*:test_replay_*:test_optimum.*
-models+=:test_keys.many_ranks_share_what_there_is:test_progress.rounds_in_vain_*
+models="test_explore.*:test_patterns.*:test_replay_*:test_optimum.*"
+models+=":test_keys.many_ranks_share_what_there_is:test_progress.rounds_in_vain_*"
 
 # The others, some of them on each processor. Tests that fail get a second attempt, alone:
 # processes of a user share what they learn of an adapter's keys, tests that run at the same
