@@ -14,8 +14,9 @@
 #include <stdlib.h>
 
 /* By how much the ends of the two uses of a message may differ, ns. The sender's ends when
- * it hears that the receiver has the data. Between ranks on one node the two were 10 to
- * 100 us apart (Open MPI 4.1, UCX 1.13) */
+ * it hears that the receiver has the data. Between two ranks on a node nine tenths of the
+ * uses were up to 125 us apart, and nearly all up to 270 (8 programs, Open MPI 4.1, UCX
+ * 1.13) */
 #define END_TOLERANCE 300000
 
 /* How many uses are looked at on either side for the other use of a message. A rank does not
@@ -24,7 +25,8 @@
 #define MOST_NEAR 1000
 
 /* If the receiver's use begins this soon after the sender's memory is registered, ns, the
- * receiver has waited for the sender. Later, it has done something else meanwhile */
+ * receiver has waited for the sender: 92 to 99 of 100 receives that were not there before,
+ * in these programs. Later, it has done something else meanwhile */
 #define REQUEST_TIME 60000
 
 /* By how much clocks may differ in their rates: measured rates are exact to some 1e-4 */
