@@ -51,10 +51,11 @@ protected:
         }
 
         /* A use that begins, waits for its registration, and ends; times in us */
-        void use(uint64_t begin, uint64_t wait, uint64_t end, uint64_t length = 1000)
+        rank &use(uint64_t begin, uint64_t wait, uint64_t end, uint64_t length = 1000)
         {
             event(UCS_RCACHE_PRED_EVENT_USE_BEGIN, begin, wait, length, ++m_id);
             event(UCS_RCACHE_PRED_EVENT_USE_END, end, 0, 0, m_id);
+            return *this;
         }
 
         void add_to(predreg_partners_t *partners)
@@ -122,31 +123,19 @@ TEST_F(test_partners, one_after_the_other)
 
 TEST_F(test_partners, at_the_same_time)
 {
-    rank first, second;
-
-    first.use(0, 100, 400);
-    second.use(0, 100, 390);
-    expect_parts(0, 0, {first, second});
+    expect_parts(0, 0, {rank().use(0, 100, 400), rank().use(0, 100, 390)});
 }
 
 /* The second one begins when the first has half of its registration behind it */
 TEST_F(test_partners, in_part)
 {
-    rank first, second;
-
-    first.use(0, 100, 400);
-    second.use(50, 100, 390);
-    expect_parts(.5, 0, {first, second});
+    expect_parts(.5, 0, {rank().use(0, 100, 400), rank().use(50, 100, 390)});
 }
 
 /* The receiver has computed while the sender registered, and loses nothing by that */
 TEST_F(test_partners, receiver_comes_late)
 {
-    rank sender, receiver;
-
-    sender.use(0, 100, 1400);
-    receiver.use(1000, 100, 1390);
-    expect_parts(1, 0, {sender, receiver});
+    expect_parts(1, 0, {rank().use(0, 100, 1400), rank().use(1000, 100, 1390)});
 }
 
 /* While a rank registers the next buffer, it does not wait for its partner */

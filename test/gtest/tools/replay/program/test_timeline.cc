@@ -28,7 +28,7 @@ protected:
 
     typedef ucs_rcache_pred_event_t event_t;
 
-    test_timeline() : m_trace{}, m_timeline(NULL)
+    test_timeline() : m_meta{}, m_trace{}, m_timeline(NULL)
     {
     }
 
@@ -77,6 +77,19 @@ protected:
         return event;
     }
 
+    /* Let the trace have what the process has measured: a registration and a deregistration,
+     * ps, and those of each page of it */
+    void measured_costs(const std::string &times)
+    {
+        m_costs = times;
+        for (unsigned i = 0; i < UCS_REUSE_NUM_CLASSES; ++i) {
+            m_costs += " 1000"; /* Copies, which no test here looks at */
+        }
+        m_meta           = {(char*)UCS_REUSE_COSTS_META, (char*)m_costs.c_str()};
+        m_trace.meta     = &m_meta;
+        m_trace.num_meta = 1;
+    }
+
     ucs_status_t try_create(double partners = 0)
     {
         m_trace.path       = (char*)"made.trace";
@@ -118,8 +131,10 @@ protected:
     }
 
     std::vector<event_t> m_events;
-    ucs_rcache_trace_t   m_trace;
-    predreg_timeline_t   *m_timeline;
+    std::string             m_costs;
+    ucs_rcache_trace_meta_t m_meta;
+    ucs_rcache_trace_t      m_trace;
+    predreg_timeline_t      *m_timeline;
 };
 
 TEST_F(test_timeline, other_pages_are_warned_about_once)
@@ -197,15 +212,7 @@ TEST_F(test_timeline, first_registrations_alone)
  * in the proportion of registrations and deregistrations */
 TEST_F(test_timeline, one_size_and_the_costs_of_the_machine)
 {
-    std::string text             = "33000000 400000 0"; /* 33 us, 400 ns a page */
-    ucs_rcache_trace_meta_t meta = {(char*)UCS_REUSE_COSTS_META, NULL};
-
-    for (unsigned i = 0; i < UCS_REUSE_NUM_CLASSES; ++i) {
-        text += " 1000";
-    }
-    meta.value       = (char*)text.c_str();
-    m_trace.meta     = &meta;
-    m_trace.num_meta = 1;
+    measured_costs("33000000 400000 0"); /* 33 us, 400 ns a page */
     reg(100, 60000);
     reg(100, 20000, UCS_RCACHE_PRED_EVENT_DEREG);
     reg(100, 60000);
@@ -221,15 +228,7 @@ TEST_F(test_timeline, one_size_and_the_costs_of_the_machine)
  * the pages take the rest */
 TEST_F(test_timeline, first_registrations_of_one_size)
 {
-    std::string text             = "33000000 600000 0"; /* 22 and 11 us */
-    ucs_rcache_trace_meta_t meta = {(char*)UCS_REUSE_COSTS_META, NULL};
-
-    for (unsigned i = 0; i < UCS_REUSE_NUM_CLASSES; ++i) {
-        text += " 1000";
-    }
-    meta.value       = (char*)text.c_str();
-    m_trace.meta     = &meta;
-    m_trace.num_meta = 1;
+    measured_costs("33000000 600000 0"); /* 22 and 11 us */
     begin(0, 200000, 1, 0x10000, 100 * PAGE);
     reg(100, 222000);
     create();
@@ -285,15 +284,7 @@ TEST_F(test_timeline, threads_wait_for_partners)
  * the first guesses say */
 TEST_F(test_timeline, only_the_costs_of_the_machine)
 {
-    std::string text             = "33000000 600000 0";
-    ucs_rcache_trace_meta_t meta = {(char*)UCS_REUSE_COSTS_META, NULL};
-
-    for (unsigned i = 0; i < UCS_REUSE_NUM_CLASSES; ++i) {
-        text += " 1000";
-    }
-    meta.value       = (char*)text.c_str();
-    m_trace.meta     = &meta;
-    m_trace.num_meta = 1;
+    measured_costs("33000000 600000 0");
     create();
     EXPECT_DOUBLE_EQ(500, m_timeline->reg.page);
     EXPECT_DOUBLE_EQ(22000, m_timeline->reg.op);
