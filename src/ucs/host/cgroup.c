@@ -305,7 +305,8 @@ void ucs_rcache_pred_cgroup_find(const char *root, const char *name,
     }
 }
 
-/* Describe the group at which the walk stands, and which has a limit on memory */
+/* Fill in the version and the paths of the group that the walk has reached. The group has a
+ * limit on memory */
 static void set_memory(const walk_t *walk, ucs_rcache_pred_cgroup_memory_t *memory)
 {
     const version_t *version = walk->version;

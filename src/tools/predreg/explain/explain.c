@@ -62,7 +62,7 @@ typedef struct {
 typedef struct {
     unsigned      entry; /* Index */
     int           is_warning;
-    unsigned long line;  /* Number of the line in which the words end */
+    unsigned long line;  /* Number of the line of the job's output in which the words end */
     char          *text; /* A part of that line */
 } found_t;
 
@@ -116,11 +116,12 @@ static void put_char(explain_t *explain, int c)
         return;
     }
 
-    /* Only ASCII is printed: a terminal may obey other characters as commands */
+    /* Replace characters that are not ASCII: a terminal may obey them as commands */
     explain->shown[explain->num_shown++] = is_space ? ' ' : (c < 0x80) ? c : '?';
 }
 
-/* @return the error, or the warning, that was found of an entry; NULL: none was. */
+/* @return the error, or the warning, in the job's output that fits an entry; NULL: there is
+ *         none so far. */
 static const found_t *find_found(const explain_t *explain, unsigned entry, int is_warning)
 {
     const found_t *found;

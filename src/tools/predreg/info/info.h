@@ -36,8 +36,8 @@ typedef enum {
                                   UCX */
     PREDREG_TARGET_LINKED,   /**< A program that is linked with UCX, or with a library
                                   linked with UCX */
-    PREDREG_TARGET_PLUGIN,   /**< A program without UCX, unless it loads UCX when it
-                                  runs */
+    PREDREG_TARGET_PLUGIN,   /**< A program that is not linked with UCX; the program
+                                  may load UCX when it runs */
     PREDREG_TARGET_SCRIPT,   /**< A script, or a program of another kind of machine */
     PREDREG_TARGET_STATIC    /**< A program without a dynamic loader */
 } predreg_target_kind_t;
@@ -189,7 +189,7 @@ typedef struct {
     /* Known once the probe has begun to start UCX with the library */
     int      is_started;
     char     protocols[16];
-    long     pinned;   /**< Bytes that UCX has pinned once it has started; -1: not
+    long     pinned;   /**< Bytes that are pinned after UCX has started; -1: not
                             known */
 
     /* The status of the library (status/aside.h) */

@@ -72,7 +72,9 @@ static int sim_does_progress(const sim_t *sim)
            UCS_RCACHE_PRED_MODE_PROGRESS;
 }
 
-/* @return for how long the program has looked for something to do, ns. */
+/* Let the program make progress, if the program does the helper's work.
+ * @return how long a round of the cache took the program, without registrations and
+ *         deregistrations, ns. */
 static uint64_t sim_progress(sim_t *sim)
 {
     uint64_t looked = 0;
@@ -85,8 +87,8 @@ static uint64_t sim_progress(sim_t *sim)
 }
 
 /* The program makes progress while it waits for a message. Its own part of the transfer, and
- * its answers to others, wait for registrations and deregistrations in it. It looks for such
- * work in time that it has nothing else to do in */
+ * its answers to others, wait for registrations and deregistrations in the progress. The rest
+ * of a round delays nobody, since the program has nothing else to do */
 static void sim_progress_in_use(sim_t *sim)
 {
     uint64_t begin  = predreg_world_now(sim->world);

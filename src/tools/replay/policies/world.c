@@ -62,7 +62,7 @@ struct predreg_world {
                                            program does something else */
     unsigned               readings;    /* How often the program's round has read the
                                            clock, plus 1; 0: the program does no round */
-    uint64_t               ahead;       /* How much later than now it is in that round, ns */
+    uint64_t               ahead;       /* How far that round has come since now, ns */
     int                    over;        /* The program is over: operations take
                                            no time */
     memory_t               *memories;   /* Indexed by number; number 0 is not used */
@@ -310,7 +310,9 @@ static ucs_rcache_pred_time_t op_now(void *arg)
     predreg_world_t *world = arg;
 
     if (is_helper(world)) {
-        return world->now; /* It answers other ranks while the program's round goes on */
+        /* The helper answers other ranks while the program does a round: the clock of the
+         * helper does not move by what the program's round takes */
+        return world->now;
     }
 
     /* The first reading tells whether a round is due */

@@ -59,7 +59,8 @@ typedef struct {
     size_t     num;
 } intervals_t;
 
-/* The clock of a trace: a time t of the trace is real + (t - clock) * (1 + drift) */
+/* From the clock of a trace to the time of day: at the time t of the trace it is
+ * real + (t - clock) * (1 + drift), ns since 1970 */
 typedef struct {
     uint64_t clock;
     uint64_t real;
@@ -115,7 +116,9 @@ static int find_clock(const ucs_rcache_trace_t *trace, clock_pair_t *pair)
         pair->drift = ((double)(int64_t)(real - pair->real) / (clock - pair->clock)) - 1;
     }
     if (fabs(pair->drift) > MAX_DRIFT) {
-        pair->drift = 0; /* Somebody has set the time of day during the run */
+        /* Clocks do not differ by so much: somebody has set the time of day during the
+         * run, and the two pairs do not tell the drift */
+        pair->drift = 0;
     }
     return 1;
 }
@@ -195,7 +198,8 @@ void predreg_partners_add(predreg_partners_t *partners, const ucs_rcache_trace_t
     predreg_add(partners->parts, partners->num_ranks);
 }
 
-/* @return whether two uses may be those of one message: a send, a receive, or not known. */
+/* @return whether two uses may be the send and the receive of one message: they belong to
+ *         two ranks, overlap, and are not known to be two sends or two receives. */
 static int is_partner(const message_t *message, const message_t *other)
 {
     return (other->rank != message->rank) && (other->begin < message->end) &&
@@ -303,7 +307,8 @@ static uint64_t sum_lengths(const intervals_t *intervals)
     return sum;
 }
 
-/* Leave out what is later than some rank is known. The lists are sorted */
+/* Leave out the uses and waits that end after the kept part of some rank has ended: nothing is
+ * known of what that rank did meanwhile */
 static void cut_off(predreg_partners_t *partners)
 {
     size_t i, left = 0;

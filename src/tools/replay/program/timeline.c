@@ -73,7 +73,8 @@ static uint64_t time_of(builder_t *builder, const ucs_rcache_pred_event_t *event
                     builder->removed;
     uint64_t most = ucs_min(time - builder->last, builder->partners);
 
-    /* The rank has waited for its partner after its own wait, and before this event */
+    /* Remove the time in which the rank waited for its partner: the rank did so after its own
+     * wait and before this event */
     builder->partners -= most;
     builder->removed  += most;
     builder->last      = time - most;
@@ -370,8 +371,8 @@ static void alloc_arrays(builder_t *builder)
         ++count[trace->events[i].type];
     }
 
-    timeline->uses   = predreg_alloc(count[UCS_RCACHE_PRED_EVENT_USE_BEGIN],
-                                     sizeof(*timeline->uses));
+    timeline->uses     = predreg_alloc(count[UCS_RCACHE_PRED_EVENT_USE_BEGIN],
+                                       sizeof(*timeline->uses));
     timeline->recorded = predreg_alloc(count[UCS_RCACHE_PRED_EVENT_USE_BEGIN],
                                        sizeof(*timeline->recorded));
     timeline->unmaps = predreg_alloc(count[UCS_RCACHE_PRED_EVENT_UNMAP],

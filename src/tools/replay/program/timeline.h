@@ -110,9 +110,9 @@ typedef struct predreg_player {
 
 /**
  * Play a policy over a timeline. The program is one flow of time: after a wait
- * under the policy, all further events happen that much later, and later by the waits of
- * partners. Of events at the
- * same time, ends of uses come first, then unmaps, maps, and begins of uses.
+ * under the policy, all further events happen later by the wait and by the part of it that
+ * the rank waits for its partners. Of events at the same time, ends of uses come first, then
+ * unmaps, maps, and begins of uses.
  *
  * @return the duration of the timeline, plus all waits.
  */

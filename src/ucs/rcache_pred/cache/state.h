@@ -295,7 +295,7 @@ typedef struct pred_seat {
 } pred_seat_t;
 
 
-/** Whether memory is short, and what that has changed so far. */
+/** Whether memory is short, and what registrations have lost to swap. */
 typedef struct pred_shortage {
     ucs_rcache_pred_shortage_t state;     /**< Protected by helper_mutex, as looked */
     ucs_rcache_pred_time_t     looked;    /**< When a round, or the helper thread, last
