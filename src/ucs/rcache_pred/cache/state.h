@@ -251,6 +251,8 @@ typedef struct pred_rounds {
                                            taken an entry out of the DQ: only
                                            such a round tells whether entries
                                            are urgent */
+    ucs_rcache_pred_time_t  emptied;  /**< When the helper last knew that no use had
+                                           ended of which it had not heard */
     ucs_rcache_pred_time_t  last_entry; /**< When an entry was last taken out of
                                            the DQ */
     ucs_rcache_pred_time_t  next;     /**< When the next round shall begin, as

@@ -63,6 +63,7 @@ static int dq_step(ucs_rcache_pred_t *pred)
     }
     pred_unlock(pred);
     if (!found) {
+        rounds->emptied = rounds->now;
         return 0;
     }
 
@@ -136,6 +137,9 @@ static void round_begin(ucs_rcache_pred_t *pred)
 
     atomic_store(&pred->handshake.asleep, 0);
     show_presence(pred);
+    if (now < pred->rounds.next) {
+        pred->rounds.emptied = now; /* The end of a use has just woken the helper */
+    }
     pred_measure_wakeup(pred, now);
     pred_pace_round(pred, now);
     pred_spend_round_begin(pred, now);

@@ -18,6 +18,10 @@
  * and access, for the registration ahead of the next use.
  */
 
+/* From so many ns on a use is a long one: at most as often does the helper look at the DQ while
+ * uses end, see POLL_MAX in pace.c */
+#define LONG_USE 1000000
+
 
 /* Add the bytes of a region to the demand of this epoch, with its first use in the epoch:
  * those that the use has needed, or those of all joined slices, whichever is more */
@@ -103,6 +107,18 @@ static void learn_of_companions(ucs_rcache_pred_t *pred,
     ucs_rcache_pred_link_leave(&region->forecast.followers);
 }
 
+/* @return when a use ended, as far as the helper knows: a long one when the helper last knew
+ * that it had not ended, which is less than one interval between two looks before the end; a
+ * shorter one when it began, since that is known exactly */
+static ucs_rcache_pred_time_t known_end(const ucs_rcache_pred_t *pred,
+                                        ucs_rcache_pred_time_t begin,
+                                        ucs_rcache_pred_time_t now)
+{
+    ucs_rcache_pred_time_t emptied = ucs_min(pred->rounds.emptied, now);
+
+    return (emptied > begin + LONG_USE) ? emptied : begin;
+}
+
 /* If the site of this use was the companion of regions that wait to be registered, move
  * their deadlines. Of one that was registered before, the use is awaited for longer, if need
  * be, but once only: the companion may go on to be used where the region is not */
@@ -111,9 +127,10 @@ static void tell_followers(ucs_rcache_pred_t *pred,
                            ucs_rcache_pred_time_t begin)
 {
     ucs_rcache_pred_time_t now   = pred_now(pred);
+    ucs_rcache_pred_time_t ended = known_end(pred, begin, now);
     ucs_rcache_pred_site_t *site = pred_spend_has_own_cpu(pred) ?
             ucs_rcache_pred_companion_heard(&pred->predictor, &region->forecast,
-                                            begin, now) : NULL;
+                                            begin, ended, now) : NULL;
     ucs_rcache_pred_timeq_t *rq  = &pred->rounds.rq;
     ucs_rcache_pred_forecast_t *forecast, *tmp;
     ucs_rcache_pred_timeq_elem_t *elem;
@@ -127,7 +144,7 @@ static void tell_followers(ucs_rcache_pred_t *pred,
         region   = ucs_container_of(forecast, ucs_rcache_pred_region_t, forecast);
         elem     = &region->queue_elem;
         deadline = ucs_rcache_pred_companion_move(&pred->predictor, forecast,
-                                                  site->history.last);
+                                                  site->ended);
         if (!region->scheduled) {
             if (region->queued && !region->kept && (forecast->expiry > elem->time)) {
                 ucs_rcache_pred_timeq_remove(&pred->rounds.awaited, elem);

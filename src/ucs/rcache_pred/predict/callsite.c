@@ -219,8 +219,9 @@ ucs_rcache_pred_site_get(ucs_rcache_pred_site_table_t *table,
     ucs_rcache_pred_history_init(&site->history);
     ucs_rcache_pred_history_init(&site->next);
     ucs_list_head_init(&site->followers);
-    site->uses = 0;
-    site->late = 0;
+    site->uses  = 0;
+    site->ended = 0;
+    site->late  = 0;
     ucs_hlist_add_head(site_bucket(table, signature), &site->hash_link);
     ucs_list_add_head(region_sites, &site->region_link);
     return site;

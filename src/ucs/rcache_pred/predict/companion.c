@@ -72,9 +72,8 @@ static ucs_rcache_pred_site_t *companion_site(const companion_t *companion)
            companion->site : NULL;
 }
 
-/* @return the time that the helper needs from the begin of a use at a site to the
- * registration of a region, if so many other uses come in between, each of which makes
- * work */
+/* @return the time that the helper needs from the end of a use at a site to the registration
+ * of a region, if so many other uses come in between, each of which makes work */
 static ucs_rcache_pred_time_t
 least_distance(const ucs_rcache_pred_site_t *site, uint64_t between,
                const ucs_rcache_pred_times_t *times)
@@ -103,14 +102,14 @@ static void hear(ucs_rcache_pred_predictor_t *predictor, companion_t *companion,
         return;
     }
 
-    if ((site->uses - companion->uses != 1) || (site->history.last >= begin)) {
+    if ((site->uses - companion->uses != 1) || (site->ended >= begin)) {
         companion->missed += MISS;
         return;
     }
 
     companion->missed        -= ucs_min(companion->missed, 1);
     companion->between        = predictor->num_heard - site->number;
-    companion->distances.last = site->history.last;
+    companion->distances.last = site->ended;
     ucs_rcache_pred_history_close(&companion->distances, begin, predictor->depth);
     if ((companion->distances.count >= ENOUGH) &&
         (companion->distances.period <
@@ -151,7 +150,7 @@ static void try_one(const ucs_rcache_pred_predictor_t *predictor,
             return;
         }
         if ((site->signature == 0) || (site->uses == 0) ||
-            (site->history.last + least_distance(site, back, times) > begin) ||
+            (site->ended + least_distance(site, back, times) > begin) ||
             is_tried(companions, site->signature)) {
             continue;
         }
@@ -208,17 +207,19 @@ ucs_rcache_pred_site_t *
 ucs_rcache_pred_companion_heard(ucs_rcache_pred_predictor_t *predictor,
                                 ucs_rcache_pred_forecast_t *forecast,
                                 ucs_rcache_pred_time_t begin,
+                                ucs_rcache_pred_time_t ended,
                                 ucs_rcache_pred_time_t now)
 {
     ucs_rcache_pred_site_t *site = last_site(predictor, forecast);
     ucs_rcache_pred_site_t *other;
     unsigned i;
 
-    if ((site == NULL) || (begin < forecast->history.last) || (now < begin)) {
+    if ((site == NULL) || (begin < forecast->history.last) || (now < ended)) {
         return NULL;
     }
 
-    site->late   = ucs_max(now - begin, site->late - (site->late / LATE_FADE));
+    site->late   = ucs_max(now - ended, site->late - (site->late / LATE_FADE));
+    site->ended  = ended;
     site->number = predictor->num_heard;
     ++site->uses;
     predictor->heard[predictor->num_heard++ % UCS_RCACHE_PRED_HEARD] = site;
@@ -298,20 +299,21 @@ ucs_rcache_pred_companion_follow(ucs_rcache_pred_predictor_t *predictor,
 ucs_rcache_pred_time_t
 ucs_rcache_pred_companion_move(ucs_rcache_pred_predictor_t *predictor,
                                ucs_rcache_pred_forecast_t *forecast,
-                               ucs_rcache_pred_time_t begin)
+                               ucs_rcache_pred_time_t ended)
 {
     ucs_rcache_pred_site_t *from = last_site(predictor, forecast);
-    const ucs_rcache_pred_history_t *distances;
+    const companion_t *companion;
     ucs_rcache_pred_time_t due;
 
     if ((from == NULL) || (from->companions == NULL) ||
-        (begin <= forecast->history.last)) {
+        (ended <= forecast->history.last)) {
         return UCS_RCACHE_PRED_TIME_INF;
     }
 
-    distances        = &from->companions->tried[forecast->companion].distances;
-    due              = begin + distances->period;
+    companion        = &from->companions->tried[forecast->companion];
+    due              = ended + companion->distances.period;
     forecast->expiry = ucs_max(forecast->expiry,
-                               due + ucs_rcache_pred_history_grace(distances));
-    return due - ucs_min(ucs_rcache_pred_history_margin(distances), due);
+                               due + ucs_rcache_pred_history_grace(
+                                             &companion->distances));
+    return due - ucs_min(ucs_rcache_pred_history_margin(&companion->distances), due);
 }

@@ -21,7 +21,8 @@ BEGIN_C_DECLS
  *
  * A site (@ref ucs_rcache_pred_site_t) has companions: sites of other buffers that come
  * once between a use of the region at the site and the region's next use. Each has a
- * history of distances, from the begin of its use to the begin of the region's next use.
+ * history of distances, from the end of its use to the begin of the region's next use: for how
+ * long the program has waited in the companion's use does not count.
  * When a region is given up, its forecast follows that companion whose distances have
  * varied clearly less than what the own deadline counts from. The region waits in the
  * registration queue for longer than its own deadline says, and each use of the companion
@@ -49,7 +50,9 @@ void ucs_rcache_pred_companion_learn(ucs_rcache_pred_predictor_t *predictor,
  * The helper has learned of a use: from now on, the site of the use may become a companion
  * of others, and its own companions are awaited.
  *
- * @param [in] now  When the helper learns of it.
+ * @param [in] ended  When the use ended, as far as the helper knows, >= @a begin: not before
+ *                    this time.
+ * @param [in] now    When the helper learns of it.
  * @return the site of the use; its followers have to be moved, by @ref
  *         ucs_rcache_pred_companion_move. NULL: the use came before one that is known.
  */
@@ -57,6 +60,7 @@ ucs_rcache_pred_site_t *
 ucs_rcache_pred_companion_heard(ucs_rcache_pred_predictor_t *predictor,
                                 ucs_rcache_pred_forecast_t *forecast,
                                 ucs_rcache_pred_time_t begin,
+                                ucs_rcache_pred_time_t ended,
                                 ucs_rcache_pred_time_t now);
 
 /**
@@ -74,12 +78,12 @@ ucs_rcache_pred_companion_follow(ucs_rcache_pred_predictor_t *predictor,
                                  const ucs_rcache_pred_times_t *times,
                                  ucs_rcache_pred_time_t deadline);
 
-/** The companion that a forecast follows was used. The region is awaited for longer, if need
- *  be. @return the region's deadline; UCS_RCACHE_PRED_TIME_INF: unknown. */
+/** The companion that a forecast follows was used, until @a ended. The region is awaited for
+ *  longer, if need be. @return the region's deadline; UCS_RCACHE_PRED_TIME_INF: unknown. */
 ucs_rcache_pred_time_t
 ucs_rcache_pred_companion_move(ucs_rcache_pred_predictor_t *predictor,
                                ucs_rcache_pred_forecast_t *forecast,
-                               ucs_rcache_pred_time_t begin);
+                               ucs_rcache_pred_time_t ended);
 
 END_C_DECLS
 

@@ -234,8 +234,8 @@ typedef struct ucs_rcache_pred_companion {
                                                the companion and the region */
     uint8_t                   missed;     /**< Not 0: lately the companion was not
                                                used once between two uses */
-    ucs_rcache_pred_history_t distances;  /**< From the companion's uses to the
-                                               region's next use */
+    ucs_rcache_pred_history_t distances;  /**< From the ends of the companion's uses to
+                                               the region's next use */
 } ucs_rcache_pred_companion_t;
 
 
@@ -263,7 +263,9 @@ typedef struct ucs_rcache_pred_site {
                                                 helper has heard of; wraps around */
     uint32_t                  number;      /**< Number of the last of these among all
                                                 uses of the cache; wraps around */
-    ucs_rcache_pred_time_t    late;        /**< How long after the begin of a use the
+    ucs_rcache_pred_time_t    ended;       /**< When the last of these ended, as far as
+                                                the helper knows */
+    ucs_rcache_pred_time_t    late;        /**< How long after the end of a use the
                                                 helper hears of it: the worst recent
                                                 case, which fades */
     ucs_list_link_t           followers;   /**< Forecasts of the regions that follow this

@@ -103,6 +103,28 @@ TEST_F(test_companion_is_late, region_is_awaited_for_longer)
     EXPECT_FALSE(is_registered(1));
 }
 
+/* How long the program waits in a use of the companion is no part of the distance: the
+ * helper looks at the DQ while the use goes on, or is woken by its end */
+TEST_F(test_companion_is_late, waits_in_its_uses_do_not_matter)
+{
+    uint64_t seed = 1;
+
+    for (unsigned i = 0; i < 60; ++i) {
+        seed = seed * 6364136223846793005ul + 1442695040888963407ul;
+        if (i == 20) {
+            mark();
+        }
+        run(100 * MSEC);
+        use(buffer(0), 64 * KB, MSEC + (seed >> 33) % (80 * MSEC), context(1));
+        run(20 * MSEC);
+        use(buffer(1), 64 * KB, 2 * MSEC, context(2));
+    }
+    EXPECT_GE(since_mark(&stats_t::hits), 70u);
+    /* Buffer 0: 1 to 81 ms used, and up to 80 ahead; buffer 1: 2 used, and 1 ahead */
+    EXPECT_LE((double)since_mark(&stats_t::byte_ns) / (64 * KB * 40),
+              150.0 * MSEC);
+}
+
 /* Where the program does the helper's work, nobody would act on a deadline in time */
 TEST_F(test_companions_in_turns, not_in_progress_mode)
 {

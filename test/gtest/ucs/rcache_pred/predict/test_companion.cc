@@ -46,10 +46,11 @@ protected:
         return m_regions[number];
     }
 
-    /* The helper hears of a use at once, gives the region up, and moves the deadlines of
-     * those that follow */
-    void use(unsigned number, uint64_t begin)
+    /* The helper hears of the end of a use at once, gives the region up, and moves the
+     * deadlines of those that follow */
+    void use(unsigned number, uint64_t begin, uint64_t lasting = 0)
     {
+        uint64_t ended                       = begin + lasting;
         region &used                         = at(number);
         ucs_rcache_pred_forecast_t *forecast = &used.forecast;
         ucs_rcache_pred_history_t *history;
@@ -59,18 +60,18 @@ protected:
         ucs_rcache_pred_link_leave(&forecast->followers);
         ucs_rcache_pred_forecast_learn(&m_predictor, forecast, begin,
                                        100 + number, 7, 0);
-        site = ucs_rcache_pred_companion_heard(&m_predictor, forecast, begin,
-                                               begin + 10 * USEC);
+        site = ucs_rcache_pred_companion_heard(&m_predictor, forecast, begin, ended,
+                                               ended + 10 * USEC);
         ASSERT_NE(nullptr, site);
         for (auto &other : m_regions) {
             if (follows(other) && is_follower(site, other)) {
                 other.deadline = ucs_rcache_pred_companion_move(
-                        &m_predictor, &other.forecast, begin);
+                        &m_predictor, &other.forecast, ended);
             }
         }
 
         used.own = used.deadline = ucs_rcache_pred_forecast_deadline(
-                &m_predictor, forecast, begin + 10 * USEC, &history);
+                &m_predictor, forecast, ended + 10 * USEC, &history);
         if (history != NULL) {
             used.deadline = ucs_rcache_pred_companion_follow(
                     &m_predictor, forecast, history, &m_times, used.own);
@@ -94,11 +95,16 @@ protected:
         return false;
     }
 
+    uint64_t random(uint64_t below)
+    {
+        m_seed = m_seed * 6364136223846793005ul + 1442695040888963407ul;
+        return (m_seed >> 33) % below;
+    }
+
     /* A round of uses of these regions, so far apart. Rounds are 0.8 to 1.2 s long */
     void round(const std::vector<unsigned> &regions, uint64_t apart)
     {
-        m_seed   = m_seed * 6364136223846793005ul + 1442695040888963407ul;
-        m_begin += 800 * MSEC + (m_seed >> 33) % (400 * MSEC);
+        m_begin += 800 * MSEC + random(400 * MSEC);
         for (unsigned i = 0; i < regions.size(); ++i) {
             use(regions[i], m_begin + i * apart);
         }
@@ -132,6 +138,24 @@ TEST_F(test_companion, deadline_moves_with_the_one_before)
     EXPECT_GE(at(1).deadline, m_begin + 19 * MSEC);
     /* The use is awaited also if it comes long before or after others did */
     EXPECT_GE(at(1).forecast.expiry, m_begin + 20 * MSEC);
+}
+
+/* The program waits in the companion's use, now for longer and now for shorter */
+TEST_F(test_companion, distance_counts_from_the_end)
+{
+    uint64_t lasting;
+
+    for (unsigned i = 0; i < 21; ++i) {
+        m_begin += 800 * MSEC + random(400 * MSEC);
+        lasting  = random(300 * MSEC);
+        use(0, m_begin, lasting);
+        if (i < 20) {
+            use(1, m_begin + lasting + 20 * MSEC);
+        }
+    }
+    ASSERT_TRUE(follows(at(1)));
+    EXPECT_LE(at(1).deadline, m_begin + lasting + 20 * MSEC);
+    EXPECT_GE(at(1).deadline, m_begin + lasting + 19 * MSEC);
 }
 
 TEST_F(test_companion, first_of_a_round_has_none)
@@ -191,12 +215,19 @@ TEST_F(test_companion, used_twice_in_between)
     EXPECT_FALSE(follows(at(1)));
 }
 
-/* A distance that changes varies, and the region goes back to its own deadline */
+/* The other buffer comes to be used at other times, and the region goes back to its own
+ * deadline, which varies less */
 TEST_F(test_companion, whose_distance_changes)
 {
+    uint64_t begin;
+
     rounds(20, {0, 1}, 20 * MSEC);
-    for (unsigned i = 0; i < 20; ++i) {
-        round({0, 1}, (i % 2) ? 20 * MSEC : 320 * MSEC);
+    ASSERT_TRUE(follows(at(1)));
+    begin = m_begin += SEC;
+    for (unsigned i = 0; i < 40; ++i) {
+        use(0, begin + random(500 * MSEC));
+        use(1, begin + 600 * MSEC + random(20 * MSEC));
+        begin += SEC;
     }
     EXPECT_FALSE(follows(at(1)));
 }
@@ -264,10 +295,10 @@ TEST_F(test_companion, out_of_order)
     use(0, m_begin);
     EXPECT_EQ(nullptr, ucs_rcache_pred_companion_heard(
                                &m_predictor, &at(0).forecast, m_begin - SEC,
-                               m_begin));
+                               m_begin - SEC, m_begin));
     EXPECT_EQ(nullptr, ucs_rcache_pred_companion_heard(
                                &m_predictor, &at(0).forecast, m_begin + 5 * SEC,
-                               m_begin));
+                               m_begin + 5 * SEC, m_begin));
     rounds(20, {0, 1}, 20 * MSEC);
     EXPECT_TRUE(follows(at(1)));
 }
