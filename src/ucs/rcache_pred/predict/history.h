@@ -215,7 +215,7 @@ static inline void ucs_rcache_pred_link_leave(ucs_list_link_t *link)
 /** How many companions a site has at most. */
 #define UCS_RCACHE_PRED_COMPANIONS 3
 
-/** How many sites have companions at most, which take 824 bytes each. */
+/** How many sites have companions at most, which take 896 bytes each. */
 #define UCS_RCACHE_PRED_COMPANIONS_MAX 8192
 
 
@@ -236,6 +236,10 @@ typedef struct ucs_rcache_pred_companion {
                                                used once between two uses */
     ucs_rcache_pred_history_t distances;  /**< From the ends of the companion's uses to
                                                the region's next use */
+    uint32_t                  count;      /**< How many distances there were */
+    ucs_rcache_pred_time_t    lowest[2];  /**< The shortest distance in this block of
+                                               distances, and in the block before, see
+                                               companion.c */
 } ucs_rcache_pred_companion_t;
 
 

@@ -158,6 +158,44 @@ TEST_F(test_companion, distance_counts_from_the_end)
     EXPECT_GE(at(1).deadline, m_begin + lasting + 19 * MSEC);
 }
 
+/* Of distances that are all as likely, the deadline comes soon before the shortest */
+TEST_F(test_companion, deadline_is_near_the_shortest_distance)
+{
+    unsigned misses = 0;
+    uint64_t ahead  = 0;
+
+    for (unsigned i = 0; i < 300; ++i) {
+        uint64_t distance = 20 * MSEC + random(10 * MSEC);
+
+        m_begin += 800 * MSEC + random(400 * MSEC);
+        use(0, m_begin);
+        if (i >= 50) {
+            ASSERT_TRUE(follows(at(1)));
+            misses += at(1).deadline > m_begin + distance;
+            ahead  += m_begin + distance - ucs_min(at(1).deadline,
+                                                   m_begin + distance);
+        }
+        use(1, m_begin + distance);
+    }
+    EXPECT_LE(misses, 250u / 33);
+    /* 5 ms at least if there are no misses */
+    EXPECT_LE(ahead / 250, 6500 * USEC);
+}
+
+/* One distance that was far too short is forgotten after 12 to 23 others */
+TEST_F(test_companion, short_distance_is_forgotten)
+{
+    rounds(20, {0, 1}, 20 * MSEC);
+    round({0, 1}, 10 * MSEC);
+    use(0, m_begin += SEC);
+    EXPECT_LE(at(1).deadline, m_begin + 10 * MSEC);
+    use(1, m_begin + 20 * MSEC);
+
+    rounds(24, {0, 1}, 20 * MSEC);
+    use(0, m_begin += SEC);
+    EXPECT_GE(at(1).deadline, m_begin + 18 * MSEC);
+}
+
 TEST_F(test_companion, first_of_a_round_has_none)
 {
     rounds(20, {0, 1}, 20 * MSEC);
