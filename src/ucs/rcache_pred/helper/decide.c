@@ -212,7 +212,8 @@ static void decide(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
         region_keep(pred, region, next);
     } else if ((region->num_joined > 0) &&
                ucs_rcache_pred_trust_is_doubted(
-                       pred_burst_trust(&region, &region->extent.joined, 1))) {
+                       pred_burst_trust(&region, &region->extent.joined, 1),
+                       UCS_RCACHE_PRED_TRUST_SLICES)) {
         pred_part_slices(pred, region);
         tell_and_unlock(pred, region, next, 0);
     } else {

@@ -192,10 +192,7 @@ uint64_t pred_region_learn(ucs_rcache_pred_t *pred,
     learn_of_companions(pred, region, entry->begin);
     error     = ucs_rcache_pred_forecast_learn(&pred->predictor,
                                                &region->forecast, entry->begin,
-                                               signature, place,
-                                               region->queued &&
-                                               !region->scheduled &&
-                                               !region->kept);
+                                               signature, place);
     tell_followers(pred, region, entry->begin);
     if (region->forecast.history.count == 0) {
         pred_region_follow(pred, region);

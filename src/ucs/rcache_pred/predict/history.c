@@ -98,12 +98,9 @@ static void history_judge(ucs_rcache_pred_history_t *history,
                                    UCS_RCACHE_PRED_TRUST_HISTORY, 1);
     }
 
-    if ((interval < period) ||
-        (interval > period + ucs_rcache_pred_history_narrow_grace(history))) {
-        history->streak = 0;
-    } else if (history->streak < UINT8_MAX) {
-        ++history->streak;
-    }
+    history->punctual = (interval >= period) &&
+                        (interval <= period +
+                                     ucs_rcache_pred_history_narrow_grace(history));
 }
 
 /* @return the least lead while few intervals are known. A single interval says
@@ -406,7 +403,8 @@ ucs_rcache_pred_history_deadline(const ucs_rcache_pred_history_t *history,
                                  ucs_rcache_pred_time_t now)
 {
     if ((history->last == 0) || (history->period == 0) ||
-        ucs_rcache_pred_trust_is_doubted(history->trust) ||
+        ucs_rcache_pred_trust_is_doubted(history->trust,
+                                         UCS_RCACHE_PRED_TRUST_HISTORY) ||
         (history->last > now + history->period) ||
         (ucs_rcache_pred_history_expiry(history) <= now)) {
         return UCS_RCACHE_PRED_TIME_INF;

@@ -65,11 +65,9 @@ typedef struct ucs_rcache_pred_history {
                                             row, were alike and much longer than
                                             the period; back to 0 once they are
                                             enough for a new period */
-    uint8_t                streak;     /**< How many of the last intervals, in a
-                                            row, were as predicted: as long as
-                                            the period at that time, or longer by
-                                            the narrow grace at most. Stays at
-                                            UINT8_MAX */
+    uint8_t                punctual;   /**< Not 0: the last interval was as predicted: as
+                                            long as the period at that time, or longer
+                                            by the narrow grace at most */
     uint8_t                told;       /**< How many of the counted intervals are
                                             of other regions: told to the
                                             history, and not seen by it. They

@@ -82,7 +82,8 @@ int ucs_rcache_pred_place_is_doubted(const ucs_rcache_pred_place_table_t *table,
 {
     const ucs_rcache_pred_place_t *place = find(table, hash);
 
-    return (place != NULL) && ucs_rcache_pred_trust_is_doubted(place->trust);
+    return (place != NULL) &&
+           ucs_rcache_pred_trust_is_doubted(place->trust, UCS_RCACHE_PRED_TRUST_PLACE);
 }
 
 uint64_t ucs_rcache_pred_forecast_teach(ucs_rcache_pred_predictor_t *predictor,
@@ -106,9 +107,10 @@ uint64_t ucs_rcache_pred_forecast_teach(ucs_rcache_pred_predictor_t *predictor,
     }
     precedent->intervals[precedent->count++ %
                          UCS_RCACHE_PRED_PRECEDENT_DEPTH] = begin - last;
-    if (ucs_rcache_pred_trust_is_doubted(precedent->trust) &&
+    if (ucs_rcache_pred_trust_is_doubted(precedent->trust, UCS_RCACHE_PRED_TRUST_WAY) &&
         (precedent->count % UCS_RCACHE_PRED_PRECEDENT_RETRY == 0)) {
-        precedent->trust = UCS_RCACHE_PRED_TRUST_DOUBTED + 1;
+        precedent->trust =
+                ucs_rcache_pred_trust_holders[UCS_RCACHE_PRED_TRUST_WAY].doubted + 1;
     }
     return before;
 }
@@ -117,7 +119,8 @@ uint64_t ucs_rcache_pred_forecast_teach(ucs_rcache_pred_predictor_t *predictor,
 static int is_good(const ucs_rcache_pred_place_t *precedent)
 {
     return (precedent != NULL) && (precedent->count > 0) &&
-           !ucs_rcache_pred_trust_is_doubted(precedent->trust);
+           !ucs_rcache_pred_trust_is_doubted(precedent->trust,
+                                             UCS_RCACHE_PRED_TRUST_WAY);
 }
 
 /* Tell a history the last intervals of a precedent */

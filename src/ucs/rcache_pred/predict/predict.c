@@ -42,31 +42,19 @@
  * If uses come at random, the trust in histories does not help: each context
  * predicts wrongly once or twice before its history is doubted, an accidental
  * match restores the trust, and there are always new contexts.
- * Hence each region has a number for its doubt as well. A deadline that is met
- * lowers the doubt by one, and a deadline that is not met doubles the doubt.
- * For every DOUBT_STEP of doubt, a history is believed only if one more of its
- * last intervals in a row was as it would have predicted. Two unmet deadlines
- * in a row change nothing yet, since every loop ends at some time; six raise
- * the doubt to its maximum. The paper has no doubt.
- */
-#define DOUBT_UNMET 3                /* Least increase by an unmet deadline */
-#define DOUBT_STEP  8
-#define DOUBT_MAX   (8 * DOUBT_STEP) /* Asks for eight intervals, the usual
-                                        depth of a history */
-
-/*
- * If many regions are used at random, each of them would still be registered for
- * nothing several times. Hence places of the program are doubted as well
- * (precedent.c), with two differences. First, each prediction for a region is compared
- * with the next use, even if nobody has acted on the prediction: this costs nothing, and
- * so a doubted place can be believed again. A use that is early by no more than the
+ * Hence each region has a score as well, and if many regions are used at random, each of
+ * them would still be registered for nothing several times: hence places of the program
+ * have one, too (precedent.c). Each prediction for a region is compared with the next use,
+ * even if nobody has acted on it: this costs nothing, and so a doubted region or place can
+ * be believed again. A use that is early by no more than the
  * narrow grace has met its deadline, though it may have been a miss: if the program has
  * once waited for the helper, the measured interval was too long, and later uses come
- * early. Second, the helper looks at the place again when a registration is due, and not
+ * early. The helper looks at the scores again when a registration is due, and not
  * only when it decides on the registration: of many regions that wait for their second
  * use at the beginning of the program, the first few tell about all others.
  *
- * A region that is trusted itself is believed even if its place is doubted.
+ * A region that is trusted itself is believed even if its place is doubted. The paper has
+ * no trust.
  */
 
 
@@ -118,33 +106,6 @@ void ucs_rcache_pred_forecast_inherit(ucs_rcache_pred_forecast_t *forecast,
     ucs_list_head_init(&forecast->sites);
 }
 
-/* @return the time at which a region that waits registered for a predicted use is given
- * up if the use has not come */
-static ucs_rcache_pred_time_t
-forecast_expiry(const ucs_rcache_pred_forecast_t *forecast,
-                const ucs_rcache_pred_history_t *history)
-{
-    /* A region in doubt believes only histories whose last intervals ended within the
-     * narrow grace. Hence it waits for the next use no longer than the narrow grace. */
-    return (forecast->doubt < DOUBT_STEP) ?
-           ucs_rcache_pred_history_expiry(history) :
-           (history->last + history->period +
-            ucs_rcache_pred_history_narrow_grace(history));
-}
-
-/* @return the deadline that a history predicts; UCS_RCACHE_PRED_TIME_INF if it
- * predicts none, or the region does not believe the history */
-static ucs_rcache_pred_time_t
-believed_deadline(const ucs_rcache_pred_forecast_t *forecast,
-                  const ucs_rcache_pred_history_t *history,
-                  ucs_rcache_pred_time_t now)
-{
-    return ((history->streak < forecast->doubt / DOUBT_STEP) ||
-            (forecast_expiry(forecast, history) <= now)) ?
-           UCS_RCACHE_PRED_TIME_INF :
-           ucs_rcache_pred_history_deadline(history, now);
-}
-
 /* Find the history of the call site that, by its own recurrence, predicts the earliest
  * next use of the region; or that of all uses, if no context was seen twice. @return NULL
  * if there is none. */
@@ -168,7 +129,7 @@ find_recurrence(ucs_rcache_pred_forecast_t *forecast, ucs_rcache_pred_time_t now
             continue;
         }
 
-        deadline = believed_deadline(forecast, &site->history, now);
+        deadline = ucs_rcache_pred_history_deadline(&site->history, now);
         if (deadline < earliest) {
             earliest         = deadline;
             history          = &site->history;
@@ -200,7 +161,7 @@ static int phase_is_better(const ucs_rcache_pred_history_t *phase,
 {
     ucs_rcache_pred_time_t distance;
 
-    if ((phase == NULL) || (phase->streak == 0)) {
+    if ((phase == NULL) || !phase->punctual) {
         return 0;
     }
 
@@ -217,7 +178,7 @@ static int phase_is_better(const ucs_rcache_pred_history_t *phase,
 
 /* Find the history that predicts the next use by the context of the last use.
  *
- * @return NULL if there is none, or none that the region believes. */
+ * @return NULL if there is none. */
 static ucs_rcache_pred_history_t *
 find_succession(ucs_rcache_pred_predictor_t *predictor,
                 ucs_rcache_pred_forecast_t *forecast,
@@ -230,13 +191,13 @@ find_succession(ucs_rcache_pred_predictor_t *predictor,
     forecast->source_next = 1;
     forecast->source      = forecast->last_phase;
     if (phase_is_better(phase, all) &&
-        (believed_deadline(forecast, phase, now) != UCS_RCACHE_PRED_TIME_INF)) {
+        (ucs_rcache_pred_history_deadline(phase, now) != UCS_RCACHE_PRED_TIME_INF)) {
         return phase;
     }
 
     forecast->source = forecast->last_site;
     if ((all != NULL) &&
-        (believed_deadline(forecast, all, now) != UCS_RCACHE_PRED_TIME_INF)) {
+        (ucs_rcache_pred_history_deadline(all, now) != UCS_RCACHE_PRED_TIME_INF)) {
         return all;
     }
 
@@ -247,9 +208,11 @@ int ucs_rcache_pred_forecast_is_trusted(
         const ucs_rcache_pred_predictor_t *predictor,
         const ucs_rcache_pred_forecast_t *forecast)
 {
-    return (forecast->trust >= UCS_RCACHE_PRED_TRUST_TRUSTED) ||
-           !ucs_rcache_pred_place_is_doubted(&predictor->places,
-                                             forecast->place);
+    return !ucs_rcache_pred_trust_is_doubted(forecast->trust,
+                                             UCS_RCACHE_PRED_TRUST_REGION) &&
+           ((forecast->trust >= UCS_RCACHE_PRED_TRUST_TRUSTED) ||
+            !ucs_rcache_pred_place_is_doubted(&predictor->places,
+                                              forecast->place));
 }
 
 /* Judge the last prediction: the expected use has come in time (met), or has not. If the
@@ -289,14 +252,14 @@ ucs_rcache_pred_forecast_deadline(ucs_rcache_pred_predictor_t *predictor,
     }
 
     if (history != NULL) {
-        deadline = believed_deadline(forecast, history, now);
+        deadline = ucs_rcache_pred_history_deadline(history, now);
     }
 
     forecast->in_trial = (deadline != UCS_RCACHE_PRED_TIME_INF);
     if (forecast->in_trial) {
         forecast->earliest = history->last + history->period -
                              ucs_rcache_pred_history_narrow_grace(history);
-        forecast->expiry   = forecast_expiry(forecast, history);
+        forecast->expiry   = ucs_rcache_pred_history_expiry(history);
         forecast->period   = history->period;
     }
 
@@ -330,14 +293,10 @@ forecast_source(ucs_rcache_pred_predictor_t *predictor,
 void ucs_rcache_pred_forecast_unmet(ucs_rcache_pred_predictor_t *predictor,
                                     ucs_rcache_pred_forecast_t *forecast)
 {
-    unsigned more = ucs_max(forecast->doubt, DOUBT_UNMET);
     ucs_rcache_pred_history_t *history;
 
     forecast_judge(predictor, forecast, 0);
     history = forecast_source(predictor, forecast);
-    if (!forecast->follows) {
-        forecast->doubt = ucs_min(forecast->doubt + more, DOUBT_MAX);
-    }
     if (history != NULL) {
         ucs_rcache_pred_trust_tell(&history->trust, UCS_RCACHE_PRED_TRUST_HISTORY, 0);
     }
@@ -354,7 +313,8 @@ static unsigned error_class(ucs_rcache_pred_predictor_t *predictor,
 
     history = forecast_source(predictor, forecast);
     return ((history == NULL) || !forecast->predicted || (history->period == 0) ||
-            ucs_rcache_pred_trust_is_doubted(history->trust) ||
+            ucs_rcache_pred_trust_is_doubted(history->trust,
+                                             UCS_RCACHE_PRED_TRUST_HISTORY) ||
             (history->last == 0) || (begin <= history->last)) ?
            UCS_RCACHE_PRED_ERROR_CLASSES :
            ucs_rcache_pred_error_class(history->period, begin - history->last);
@@ -423,8 +383,7 @@ open_site(ucs_rcache_pred_predictor_t *predictor,
 unsigned ucs_rcache_pred_forecast_learn(ucs_rcache_pred_predictor_t *predictor,
                                         ucs_rcache_pred_forecast_t *forecast,
                                         ucs_rcache_pred_time_t begin,
-                                        uint64_t signature, uint64_t place,
-                                        int awaited)
+                                        uint64_t signature, uint64_t place)
 {
     unsigned depth = predictor->depth;
     unsigned error = error_class(predictor, forecast, begin);
@@ -434,9 +393,6 @@ unsigned ucs_rcache_pred_forecast_learn(ucs_rcache_pred_predictor_t *predictor,
     forecast_judge(predictor, forecast, ucs_rcache_pred_forecast_is_met(forecast, begin));
     forecast->follows = 0;
     forecast->place   = place;
-    if ((forecast->doubt > 0) && awaited) {
-        --forecast->doubt;
-    }
 
     close_site(predictor, forecast->last_site, begin);
     close_site(predictor, forecast->last_phase, begin);

@@ -205,9 +205,6 @@ typedef struct ucs_rcache_pred_forecast {
                                                a row were about as long as the
                                                interval before; at most
                                                PHASE_MAX_RUN in predict.c */
-    uint8_t                   doubt;      /**< Rises with each unmet deadline,
-                                               and falls with each met one, see
-                                               predict.c */
     ucs_rcache_pred_trust_t   trust;      /**< In predictions about the region,
                                                whether or not anybody has acted
                                                on them */
@@ -259,16 +256,13 @@ void ucs_rcache_pred_forecast_inherit(ucs_rcache_pred_forecast_t *forecast,
  *                        ucs_rcache_pred_signature.
  * @param [in] place      Hash of the place of the use, see @ref
  *                        ucs_rcache_pred_signature_of_place.
- * @param [in] awaited    Whether the region was registered and the use was
- *                        awaited.
  * @return the class of the error of the prediction that was made for the use,
  *         or UCS_RCACHE_PRED_ERROR_CLASSES if there was none.
  */
 unsigned ucs_rcache_pred_forecast_learn(ucs_rcache_pred_predictor_t *predictor,
                                         ucs_rcache_pred_forecast_t *forecast,
                                         ucs_rcache_pred_time_t begin,
-                                        uint64_t signature, uint64_t place,
-                                        int awaited);
+                                        uint64_t signature, uint64_t place);
 
 /**
  * A region was used again: add the interval since its former use to the precedent of the
@@ -338,8 +332,8 @@ int ucs_rcache_pred_forecast_is_trusted(
         const ucs_rcache_pred_predictor_t *predictor,
         const ucs_rcache_pred_forecast_t *forecast);
 
-/** Learn that the awaited use has not come in time: the region's doubt rises,
- *  and the trust in the history that predicted the use falls. */
+/** Learn that the awaited use has not come in time: the trust in the region, in the place of
+ *  its last use and in the history that predicted the use falls. */
 void ucs_rcache_pred_forecast_unmet(ucs_rcache_pred_predictor_t *predictor,
                                     ucs_rcache_pred_forecast_t *forecast);
 

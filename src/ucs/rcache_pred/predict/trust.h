@@ -29,10 +29,6 @@ BEGIN_C_DECLS
  *  numbers. */
 #define UCS_RCACHE_PRED_TRUST_MET 6
 
-/** The score from which down a holder is doubted: after two to four unmet predictions, as
- *  its price says, if nothing else is known. */
-#define UCS_RCACHE_PRED_TRUST_DOUBTED -12
-
 /** The score from which on a holder is trusted, whatever others say: after eight met
  *  predictions in a row. Where a quarter of all predictions are met by accident, so many
  *  are met in a row once in 65000 times. */
@@ -56,10 +52,11 @@ typedef enum {
      *  speak again. */
     UCS_RCACHE_PRED_TRUST_HISTORY,
 
-    /** A region, for all predictions about it, even if nobody has acted on them. Two
-     *  in a row that are not met always end that the region is trusted; and eight met
-     *  ones make it trusted whatever was before, since a region is never doubted for
-     *  its score: the doubt of predict.c is another matter. */
+    /** A region, for all predictions about it, even if nobody has acted on them. Four that
+     *  are not met come before it is doubted: each loop ends at some time, and what costs
+     *  most is to doubt a region where every second prediction is met. Random uses take
+     *  the score to the floor. Two in a row that are not met always end that the region is
+     *  trusted. */
     UCS_RCACHE_PRED_TRUST_REGION,
 
     /** A place of the program, for the predictions about its regions. If intervals are
@@ -80,18 +77,20 @@ typedef enum {
 } ucs_rcache_pred_trust_holder_t;
 
 
-/** How far the score of each holder goes, and what an unmet prediction takes from it. */
+/** How far the score of each holder goes, from which score down the holder is doubted, and
+ *  what an unmet prediction takes from the score. */
 static const struct {
     ucs_rcache_pred_trust_t floor;
+    ucs_rcache_pred_trust_t doubted;
     ucs_rcache_pred_trust_t cap;
     ucs_rcache_pred_trust_t price;
 } ucs_rcache_pred_trust_holders[] = {
-    {-12,  12,  6},  /* HISTORY */
-    {0,    66,  18}, /* REGION: cap - price is TRUSTED, so that a region at the cap is
-                        still trusted after one unmet prediction */
-    {-192, 192, 4},  /* PLACE */
-    {-12,  192, 3},  /* WAY */
-    {-180, 12,  12}  /* SLICES: 16 bursts, all of them unmet, just reach the floor */
+    {-12,  -12, 12,  6},  /* HISTORY */
+    {-96,  -16, 52,  4},  /* REGION: cap - price is TRUSTED, so that a region at the cap is
+                             still trusted after one unmet prediction */
+    {-192, -12, 192, 4},  /* PLACE */
+    {-12,  -12, 192, 3},  /* WAY */
+    {-180, -12, 12,  12}  /* SLICES: 16 bursts, all of them unmet, just reach the floor */
 };
 
 
@@ -109,9 +108,10 @@ ucs_rcache_pred_trust_tell(ucs_rcache_pred_trust_t *trust,
 }
 
 static inline int
-ucs_rcache_pred_trust_is_doubted(ucs_rcache_pred_trust_t trust)
+ucs_rcache_pred_trust_is_doubted(ucs_rcache_pred_trust_t trust,
+                                 ucs_rcache_pred_trust_holder_t holder)
 {
-    return trust <= UCS_RCACHE_PRED_TRUST_DOUBTED;
+    return trust <= ucs_rcache_pred_trust_holders[holder].doubted;
 }
 
 END_C_DECLS

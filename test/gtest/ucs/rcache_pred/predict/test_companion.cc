@@ -59,7 +59,7 @@ protected:
         ucs_rcache_pred_companion_learn(&m_predictor, forecast, begin, &m_times);
         ucs_rcache_pred_link_leave(&forecast->followers);
         ucs_rcache_pred_forecast_learn(&m_predictor, forecast, begin,
-                                       100 + number, 7, 0);
+                                       100 + number, 7);
         site = ucs_rcache_pred_companion_heard(&m_predictor, forecast, begin, ended,
                                                ended + 10 * USEC);
         ASSERT_NE(nullptr, site);

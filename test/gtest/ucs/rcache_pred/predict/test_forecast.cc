@@ -22,7 +22,7 @@ protected:
     {
         m_now += interval;
         ucs_rcache_pred_forecast_learn(&m_predictor, &m_forecast, m_now,
-                                       signature, PLACE, 0);
+                                       signature, PLACE);
     }
 
     /* Uses of a context come every 100 s, and in between so many of contexts
@@ -130,7 +130,7 @@ TEST_F(test_forecast_of_place, place_is_asked_again_when_a_deadline_is_due)
     EXPECT_TRUE(trusted());
 }
 
-/* One region alone does not make others doubt the place, nor itself */
+/* One region alone makes itself doubted, and does not make others doubt the place */
 TEST_F(test_forecast_of_place, one_region_is_no_rule)
 {
     for (unsigned i = 0; i < 10; ++i) {
@@ -139,5 +139,6 @@ TEST_F(test_forecast_of_place, one_region_is_no_rule)
             ucs_rcache_pred_forecast_unmet(&m_predictor, &m_forecast);
         }
     }
-    EXPECT_TRUE(trusted());
+    EXPECT_FALSE(trusted());
+    EXPECT_FALSE(ucs_rcache_pred_place_is_doubted(&m_predictor.places, PLACE));
 }

@@ -305,25 +305,23 @@ TEST_F(test_history, being_wrong_in_retrospect_does_not)
     EXPECT_EQ(NEVER, deadline(m_time));
 }
 
-TEST_F(test_history, streak_counts_punctual_intervals)
+TEST_F(test_history, says_whether_the_last_interval_was_punctual)
 {
     record(SEC);
     next(100 * MSEC);
-    EXPECT_EQ(0, m_history.streak) << "there was no period before it";
+    EXPECT_FALSE(m_history.punctual) << "there was no period before it";
     next(100 * MSEC, 3);
+    EXPECT_TRUE(m_history.punctual);
     next(125 * MSEC);
-    EXPECT_EQ(4, m_history.streak);
+    EXPECT_TRUE(m_history.punctual);
 
     /* This is within the grace, but not within the narrow one */
     next(126 * MSEC);
-    EXPECT_EQ(0, m_history.streak);
+    EXPECT_FALSE(m_history.punctual);
     next(100 * MSEC);
-    EXPECT_EQ(1, m_history.streak);
+    EXPECT_TRUE(m_history.punctual);
     next(99 * MSEC);
-    EXPECT_EQ(0, m_history.streak);
-
-    next(99 * MSEC, 1000);
-    EXPECT_EQ(UINT8_MAX, m_history.streak);
+    EXPECT_FALSE(m_history.punctual);
 }
 
 /* However often it was right before */

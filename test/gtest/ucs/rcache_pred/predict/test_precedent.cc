@@ -45,7 +45,7 @@ protected:
         std::vector<uint64_t> intervals;
 
         ucs_rcache_pred_forecast_init(&forecast);
-        ucs_rcache_pred_forecast_learn(&m_predictor, &forecast, SEC, 1, 1, 0);
+        ucs_rcache_pred_forecast_learn(&m_predictor, &forecast, SEC, 1, 1);
         forecast.way = way;
         if (ucs_rcache_pred_forecast_follow(&m_predictor, &forecast, SEC)) {
             const ucs_rcache_pred_history_t &next =

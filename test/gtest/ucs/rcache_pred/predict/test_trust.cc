@@ -17,7 +17,7 @@ protected:
         }
     }
 
-    bool doubted() { return ucs_rcache_pred_trust_is_doubted(m_trust); }
+    bool doubted() { return ucs_rcache_pred_trust_is_doubted(m_trust, m_holder); }
     bool trusted() { return m_trust >= UCS_RCACHE_PRED_TRUST_TRUSTED; }
 
     /* How many unmet predictions in a row it takes until the holder is doubted */
@@ -50,7 +50,7 @@ TEST_F(test_trust, opinions_begin_where_they_say)
 {
     EXPECT_FALSE(doubted());
     EXPECT_FALSE(trusted());
-    m_trust = UCS_RCACHE_PRED_TRUST_DOUBTED;
+    m_trust = ucs_rcache_pred_trust_holders[m_holder].doubted;
     EXPECT_TRUE(doubted());
     ++m_trust;
     EXPECT_FALSE(doubted());
@@ -97,10 +97,17 @@ TEST_F(test_trust, region)
     tell(0);
     EXPECT_FALSE(trusted());
 
-    tell(0, 1000);
-    EXPECT_FALSE(doubted()) << "its place is";
-    tell(1, 8);
-    EXPECT_TRUE(trusted());
+    m_trust = 0;
+    EXPECT_EQ(4u, until_doubted());
+    for (unsigned i = 0; i < 100; ++i) {
+        tell(i % 2);
+    }
+    EXPECT_FALSE(doubted()) << "every second is met";
+    for (unsigned i = 0; i < 300; ++i) {
+        tell(i % 3 == 0);
+    }
+    EXPECT_TRUE(doubted()) << "each third is";
+    EXPECT_LE(until_believed(), 14u);
 }
 
 TEST_F(test_trust, place)
