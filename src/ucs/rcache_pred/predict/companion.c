@@ -96,6 +96,9 @@ static void add_distance(companion_t *companion, ucs_rcache_pred_time_t begin,
     ucs_rcache_pred_time_t distance = begin - companion->site->ended;
     ucs_rcache_pred_time_t *lowest  = companion->lowest;
 
+    if (companion->count == 3 * BLOCK) {
+        companion->count = 2 * BLOCK; /* Never back to 0, by which margin() would divide */
+    }
     if (companion->count % BLOCK == 0) {
         lowest[1] = (companion->count > 0) ? lowest[0] : distance;
         lowest[0] = distance;

@@ -213,7 +213,7 @@ static inline void ucs_rcache_pred_link_leave(ucs_list_link_t *link)
 /** How many companions a site has at most. */
 #define UCS_RCACHE_PRED_COMPANIONS 3
 
-/** How many sites have companions at most, which take 896 bytes each. */
+/** How many sites have companions at most, which take 872 bytes each. */
 #define UCS_RCACHE_PRED_COMPANIONS_MAX 8192
 
 
@@ -232,9 +232,10 @@ typedef struct ucs_rcache_pred_companion {
                                                the companion and the region */
     uint8_t                   missed;     /**< Not 0: lately the companion was not
                                                used once between two uses */
+    uint8_t                   count;      /**< How many distances there were; 3 blocks
+                                               of them count as 2, see companion.c */
     ucs_rcache_pred_history_t distances;  /**< From the ends of the companion's uses to
                                                the region's next use */
-    uint32_t                  count;      /**< How many distances there were */
     ucs_rcache_pred_time_t    lowest[2];  /**< The shortest distance in this block of
                                                distances, and in the block before, see
                                                companion.c */
