@@ -253,6 +253,8 @@ typedef struct pred_rounds {
                                            are urgent */
     ucs_rcache_pred_time_t  emptied;  /**< When the helper last knew that no use had
                                            ended of which it had not heard */
+    int                     slept;    /**< Not 0: the helper thread sleeps, and the
+                                           next end of a use wakes it */
     ucs_rcache_pred_time_t  last_entry; /**< When an entry was last taken out of
                                            the DQ */
     ucs_rcache_pred_time_t  next;     /**< When the next round shall begin, as

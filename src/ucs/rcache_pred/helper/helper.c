@@ -137,8 +137,9 @@ static void round_begin(ucs_rcache_pred_t *pred)
 
     atomic_store(&pred->handshake.asleep, 0);
     show_presence(pred);
-    if (now < pred->rounds.next) {
-        pred->rounds.emptied = now; /* The end of a use has just woken the helper */
+    if (pred->rounds.slept) {
+        pred->rounds.emptied = now; /* No use has ended, or it has just woken the helper */
+        pred->rounds.slept   = 0;
     }
     pred_measure_wakeup(pred, now);
     pred_pace_round(pred, now);

@@ -206,6 +206,9 @@ ucs_rcache_pred_time_t pred_sleep(ucs_rcache_pred_t *pred)
     is_empty = pred_dq_is_empty(pred);
     pred_unlock(pred);
     if (is_empty && !atomic_load(&pred->handshake.stale)) {
+        /* Where the program does the work, no end of a use starts a round */
+        pred->rounds.slept = (atomic_load(&pred->handshake.mode) ==
+                              UCS_RCACHE_PRED_MODE_THREAD);
         return next;
     }
 

@@ -125,6 +125,76 @@ TEST_F(test_companion_is_late, waits_in_its_uses_do_not_matter)
               150.0 * MSEC);
 }
 
+/* When does a use of 5 ms end, as far as the helper knows? */
+class test_known_end : public helper_test {
+protected:
+    uint64_t last_ended()
+    {
+        ucs_rcache_pred_predictor_t *predictor = &m_pred->predictor;
+
+        return predictor->heard[(predictor->num_heard - 1) % UCS_RCACHE_PRED_HEARD]
+                ->ended;
+    }
+
+    /* Another use ends meanwhile, so that the helper looks at the DQ at intervals */
+    void long_use_while_helper_looks()
+    {
+        m_memh = begin(buffer(0), 64 * KB);
+        run(5 * MSEC);
+        use(buffer(1), 64 * KB);
+        m_heard = now();
+        poll();
+    }
+
+    void *m_memh;
+    uint64_t m_heard;
+};
+
+TEST_F(test_known_end, end_wakes_helper)
+{
+    m_memh = begin(buffer(0), 64 * KB);
+    run_until_asleep();
+    run(5 * MSEC);
+    end(m_memh);
+    m_heard = now();
+    poll();
+    EXPECT_EQ(m_heard, last_ended());
+}
+
+/* Somebody else wakes the helper before its next look: the use has ended before */
+TEST_F(test_known_end, others_wake_helper)
+{
+    long_use_while_helper_looks();
+    m_world.advance(200 * USEC);
+    end(m_memh);
+    m_world.advance(300 * USEC);
+    poll();
+    ASSERT_EQ(2u, m_pred->predictor.num_heard);
+    EXPECT_GE(last_ended(), m_heard);
+    EXPECT_LE(last_ended(), m_heard + 200 * USEC);
+}
+
+/* The end wakes the helper, which would wake up by itself a little later, but gets to its
+ * work late */
+TEST_F(test_known_end, helper_wakes_up_late)
+{
+    uint64_t next;
+
+    expect_predicted(buffer(1), 200 * MSEC, 5);
+    m_memh = begin(buffer(0), 64 * KB);
+    do {
+        run(100 * USEC);
+        next = poll();
+    } while (next < now() + 5 * MSEC);
+    ASSERT_NE(UCS_RCACHE_PRED_TIME_INF, next);
+    m_world.advance(next - 10 * USEC - now());
+    end(m_memh);
+    m_world.advance(20 * USEC);
+    m_heard = now();
+    poll();
+    EXPECT_EQ(m_heard, last_ended());
+}
+
 /* Where the program does the helper's work, nobody would act on a deadline in time */
 TEST_F(test_companions_in_turns, not_in_progress_mode)
 {
