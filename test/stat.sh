@@ -91,7 +91,7 @@ rate=$("$command" stat --interval 0.5 --count 2 $pid |
        awk '/liveproc/ { rate = $10 } END { print int(rate) }')
 [ "$rate" -ge 10 ] && [ "$rate" -le 110 ] || fail "rate $rate, not about 90"
 expect 0 '^liveproc +8.0M +[0-9.]+$' "$command" stat --columns hit%,now $pid
-expect 2 "--columns: 'THEN'; accepted: names of columns" "$command" stat --columns NOW,THEN
+expect 2 "--columns: there is no column 'THEN'; accepted: RANK, PID, " "$command" stat --columns NOW,THEN
 # Asked for no process in particular, it finds this one among others
 expect 0 "$pid" "$command" stat
 # Those that are there are shown beside those that are not

@@ -282,17 +282,23 @@ void predreg_stat_table(const predreg_view_t *view, const predreg_view_t *before
 int predreg_stat_columns(const char *list, uint64_t *columns_p)
 {
     char *copy = predreg_format("%s", list);
+    char *all  = predreg_format("%s", "");
     int status = 0;
     unsigned i;
+
+    for (i = 0; i < NUM_COLUMNS; ++i) {
+        all = predreg_list(all, names[i]);
+    }
 
     predreg_for_each_word(word, copy, ",") {
         i = find_column(word);
         if (i == NUM_COLUMNS) {
-            status = predreg_error("--columns: '%s'; accepted: names of columns, such as "
-                                   "in PID,NOW,PEAK,HIT%%", word);
+            status = predreg_error("--columns: there is no column '%s'; accepted: %s",
+                                   word, all);
         }
         *columns_p |= 1ul << i;
     }
+    free(all);
     free(copy);
     return status;
 }
