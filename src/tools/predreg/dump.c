@@ -73,7 +73,8 @@ static int parse(int argc, char **argv, dump_opts_t *opts)
 
     opts->input = argv[optind];
     if (opts->binary && (opts->output == NULL)) {
-        return predreg_error("dump: --binary needs a file to write to: --output FILE");
+        return predreg_error("dump: --binary needs a file to write to, or a folder "
+                             "that exists: --output FILE|FOLDER");
     }
 
     opts->is_folder = is_folder(opts->input);
