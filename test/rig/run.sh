@@ -158,7 +158,7 @@ while [ $# -gt 0 ]; do
     --verbose) verbose=1; shift ;;
     --help|-h) usage; exit 0 ;;
     --)        shift; break ;;
-    -*)        usage >&2; fail "unknown option: $1" ;;
+    -*)        fail "unknown option: $1; --help lists what is accepted" ;;
     *)         break ;;
     esac
 done
@@ -255,7 +255,8 @@ if [ -n "$native" ]; then
     least_mib=64 # With less, hardly a job could run
     if [ -n "${RIG_MEMLOCK-}" ]; then
         prefix=$(drop_ipc_lock) || exit
-        ulimit -l "$RIG_MEMLOCK" || fail "could not limit locked memory"
+        ulimit -l "$RIG_MEMLOCK" || fail "RIG_MEMLOCK: '$RIG_MEMLOCK';" \
+            "accepted: KiB, at most the hard limit (ulimit -Hl), $(ulimit -Hl)"
         least_mib=1
     fi
     inside=()
@@ -283,7 +284,7 @@ if [ -n "$native" ]; then
         if [ ! -x "$lib/probe" ] || [ ! -f "$lib/libuct.so.0" ]; then
             say "the native rig is not built in $build: configure needs liburing" \
                 "and patchelf (Debian packages: liburing-dev, patchelf), then" \
-                "make; if it is built elsewhere, --build DIR"
+                "make -C $build/test/native; if it is built elsewhere, --build DIR"
             exit 77
         fi
         [ -n "$ready" ] || why=$("${inside[@]+"${inside[@]}"}" $prefix "$lib/probe" \
