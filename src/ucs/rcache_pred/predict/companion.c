@@ -48,8 +48,9 @@
 
 /* The shortest of the last BLOCK to 2 * BLOCK - 1 distances is remembered. However distances
  * are distributed, the next one is shorter than the shortest of n once in n + 1 times. So a
- * region is ready earlier by EARLIER / n of their spread: where all distances in a range are
- * as likely, the shortest of n is on average 4 / (n + 1) of it above the shortest possible. */
+ * region is ready earlier by EARLIER / n of their spread: one and a half times as much as the
+ * shortest of n is on average above the shortest possible one, where all distances in a range
+ * are as likely. */
 #define BLOCK   12
 #define EARLIER 6
 
