@@ -39,22 +39,22 @@
 #define MAX_RECURRENCES 128
 
 /*
- * If uses come at random, the trust in histories does not help: each context
- * predicts wrongly once or twice before its history is doubted, an accidental
- * match restores the trust, and there are always new contexts.
- * Hence each region has a score as well, and if many regions are used at random, each of
- * them would still be registered for nothing several times: hence places of the program
- * have one, too (precedent.c). Each prediction for a region is compared with the next use,
- * even if nobody has acted on it: this costs nothing, and so a doubted region or place can
- * be believed again. A use that is early by no more than the
- * narrow grace has met its deadline, though it may have been a miss: if the program has
- * once waited for the helper, the measured interval was too long, and later uses come
- * early. The helper looks at the scores again when a registration is due, and not
- * only when it decides on the registration: of many regions that wait for their second
- * use at the beginning of the program, the first few tell about all others.
+ * If uses come at random, the trust in histories does not help: each context predicts
+ * wrongly once or twice before its history is doubted, an accidental match restores the
+ * trust, and there are always new contexts. Hence each region has a score (trust.h). If many
+ * regions are used at random, each of them would still be registered for nothing several
+ * times: hence places of the program have a score, too (precedent.c).
  *
- * A region that is trusted itself is believed even if its place is doubted. The paper has
- * no trust.
+ * Each prediction for a region is compared with the next use, even if nobody has acted on
+ * it: this costs nothing, and so a doubted region or place can be believed again. A use that
+ * is early by no more than the narrow grace has met its deadline, though it may have been a
+ * miss: if the program has once waited for the helper, the measured interval was too long,
+ * and later uses come early. The helper looks at the scores again when a registration is
+ * due, and not only when it decides on the registration: of many regions that wait for their
+ * second use at the beginning of the program, the first few tell about all others.
+ *
+ * A region that is trusted itself is believed even if its place is doubted. The paper has no
+ * trust.
  */
 
 
