@@ -279,26 +279,36 @@ void predreg_stat_table(const predreg_view_t *view, const predreg_view_t *before
     free(rows);
 }
 
-int predreg_stat_columns(const char *list, uint64_t *columns_p)
+/* Report a column that does not exist, with the names of those that do. @return the exit
+ * status for a bad argument. */
+static int unknown_column(const char *word)
 {
-    char *copy = predreg_format("%s", list);
-    char *all  = predreg_format("%s", "");
-    int status = 0;
+    char *accepted = predreg_format("%s", "");
+    int status;
     unsigned i;
 
     for (i = 0; i < NUM_COLUMNS; ++i) {
-        all = predreg_list(all, names[i]);
+        accepted = predreg_list(accepted, names[i]);
     }
+    status = predreg_error("--columns: there is no column '%s'; accepted: %s", word,
+                           accepted);
+    free(accepted);
+    return status;
+}
+
+int predreg_stat_columns(const char *list, uint64_t *columns_p)
+{
+    char *copy = predreg_format("%s", list);
+    int status = 0;
+    unsigned i;
 
     predreg_for_each_word(word, copy, ",") {
         i = find_column(word);
         if (i == NUM_COLUMNS) {
-            status = predreg_error("--columns: there is no column '%s'; accepted: %s",
-                                   word, all);
+            status = unknown_column(word);
         }
         *columns_p |= 1ul << i;
     }
-    free(all);
     free(copy);
     return status;
 }

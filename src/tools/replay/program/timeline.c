@@ -375,10 +375,10 @@ static void alloc_arrays(builder_t *builder)
                                        sizeof(*timeline->uses));
     timeline->recorded = predreg_alloc(count[UCS_RCACHE_PRED_EVENT_USE_BEGIN],
                                        sizeof(*timeline->recorded));
-    timeline->unmaps = predreg_alloc(count[UCS_RCACHE_PRED_EVENT_UNMAP],
-                                     sizeof(*timeline->unmaps));
-    timeline->maps   = predreg_alloc(count[UCS_RCACHE_PRED_EVENT_MAP],
-                                     sizeof(*timeline->maps));
+    timeline->unmaps   = predreg_alloc(count[UCS_RCACHE_PRED_EVENT_UNMAP],
+                                       sizeof(*timeline->unmaps));
+    timeline->maps     = predreg_alloc(count[UCS_RCACHE_PRED_EVENT_MAP],
+                                       sizeof(*timeline->maps));
     builder->next    = predreg_alloc(count[UCS_RCACHE_PRED_EVENT_USE_BEGIN],
                                      sizeof(*builder->next));
 }
