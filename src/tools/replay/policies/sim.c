@@ -16,8 +16,8 @@
 
 /* The simulated program makes progress once in this time, ns, if there is something to
  * do; a real program that waits for messages makes progress all the time. A helper thread
- * looks at its queue at least as often while uses of regions in doubt end (POLL_MAX of
- * src/ucs/rcache_pred/helper/pace.c). */
+ * looks at its queue at least as often while uses end (PRED_POLL_MAX of
+ * src/ucs/rcache_pred/helper/helper.h). */
 #define PROGRESS_INTERVAL 1000000
 
 

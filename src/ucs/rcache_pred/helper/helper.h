@@ -77,6 +77,10 @@ pred_shortage_due(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now);
  * When the next round of the helper is.
  */
 
+/** The longest time between two looks of the helper thread at the DQ, ns, while uses end
+ *  whose regions it gives up. */
+#define PRED_POLL_MAX 1000000
+
 /** Set the pace with which the helper starts, before any period is known. */
 void pred_pace_init(ucs_rcache_pred_t *pred);
 

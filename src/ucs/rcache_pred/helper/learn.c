@@ -18,10 +18,6 @@
  * and access, for the registration ahead of the next use.
  */
 
-/* From so many ns on a use is a long one: at most as often does the helper look at the DQ while
- * uses end, see POLL_MAX in pace.c */
-#define LONG_USE 1000000
-
 
 /* Add the bytes of a region to the demand of this epoch, with its first use in the epoch:
  * those that the use has needed, or those of all joined slices, whichever is more */
@@ -107,16 +103,17 @@ static void learn_of_companions(ucs_rcache_pred_t *pred,
     ucs_rcache_pred_link_leave(&region->forecast.followers);
 }
 
-/* @return when a use ended, as far as the helper knows: a long one when the helper last knew
- * that it had not ended, which is less than one interval between two looks before the end; a
- * shorter one when it began, since that is known exactly */
+/* @return when a use ended, as far as the helper knows, ns. The helper looks at the DQ at
+ * intervals. A use that is longer than the longest interval ended soon after the last look
+ * that did not find the use. The begin of a shorter use is known exactly, and the end comes
+ * within one interval after the begin. */
 static ucs_rcache_pred_time_t known_end(const ucs_rcache_pred_t *pred,
                                         ucs_rcache_pred_time_t begin,
                                         ucs_rcache_pred_time_t now)
 {
     ucs_rcache_pred_time_t emptied = ucs_min(pred->rounds.emptied, now);
 
-    return (emptied > begin + LONG_USE) ? emptied : begin;
+    return (emptied > begin + PRED_POLL_MAX) ? emptied : begin;
 }
 
 /* If the site of this use was the companion of regions that wait to be registered, move

@@ -21,7 +21,7 @@
  * each round interrupts the thread that runs on the helper's processor. The interval is
  * 1 / POLL_SHARE of the shortest period among the regions that were
  * deregistered lately, but no shorter than POLL_MIN and no longer than
- * POLL_MAX. Each round doubles it, so that a short period that has ended is
+ * PRED_POLL_MAX. Each round doubles it, so that a short period that has ended is
  * forgotten. If all entries come from regions that are kept registered anyway,
  * the interval is RELAXED_INTERVAL, since such entries are not urgent.
  *
@@ -37,7 +37,6 @@
  */
 #define POLL_SHARE       8       /* 1/8 of a period */
 #define POLL_MIN         250000  /* ns */
-#define POLL_MAX         1000000 /* ns */
 #define RELAXED_INTERVAL 4000000 /* ns. Also how often to look for unmapped memory
                                     after memory was unmapped lately */
 
@@ -51,7 +50,7 @@
 void pred_pace_init(ucs_rcache_pred_t *pred)
 {
     pred->rounds.next          = UCS_RCACHE_PRED_TIME_INF;
-    pred->rounds.poll_interval = POLL_MAX; /* No period is known yet */
+    pred->rounds.poll_interval = PRED_POLL_MAX; /* No period is known yet */
 }
 
 /* Take all regions off the registration queue. The next use of each will register it. */
@@ -92,7 +91,7 @@ void pred_pace_round(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
     /* Relaxed: nothing else is read by its value */
     ucs_relaxed_store(&pred->handshake.last, now);
     pred->rounds.poll_interval = ucs_min(2 * pred->rounds.poll_interval,
-                                         POLL_MAX);
+                                         PRED_POLL_MAX);
 }
 
 void pred_expect_end(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t until,
@@ -206,7 +205,8 @@ ucs_rcache_pred_time_t pred_sleep(ucs_rcache_pred_t *pred)
     is_empty = pred_dq_is_empty(pred);
     pred_unlock(pred);
     if (is_empty && !atomic_load(&pred->handshake.stale)) {
-        /* Where the program does the work, no end of a use starts a round */
+        /* The end of a use wakes the helper thread only where that thread does the work,
+         * and not the program */
         pred->rounds.slept = (atomic_load(&pred->handshake.mode) ==
                               UCS_RCACHE_PRED_MODE_THREAD);
         return next;
