@@ -7,6 +7,13 @@
 #include "helper_test.h"
 
 
+/* A random number below a limit; the same numbers in each run of a test */
+static uint64_t random_below(uint64_t *seed, uint64_t limit)
+{
+    *seed = *seed * 6364136223846793005ul + 1442695040888963407ul;
+    return (*seed >> 33) % limit;
+}
+
 /* Buffers in turns, whose steps are longer and shorter at random: the time between two uses
  * of a buffer varies by the sum of all steps, that after the buffer before by one */
 class test_companions_in_turns : public helper_test {
@@ -17,9 +24,8 @@ protected:
     {
         uint64_t start = now();
 
-        m_seed = m_seed * 6364136223846793005ul + 1442695040888963407ul;
         use(buffer(number), 64 * KB, MSEC, context(1));
-        run_until(start + STEP - 4 * MSEC + (m_seed >> 33) % (8 * MSEC));
+        run_until(start + STEP - 4 * MSEC + random_below(&m_seed, 8 * MSEC));
     }
 
     void turns(unsigned count, unsigned buffers = 8)
@@ -57,8 +63,7 @@ protected:
         uint64_t seed = 1;
 
         for (unsigned i = 0; i < 30; ++i) {
-            seed = seed * 6364136223846793005ul + 1442695040888963407ul;
-            run(60 * MSEC + (seed >> 33) % (80 * MSEC));
+            run(60 * MSEC + random_below(&seed, 80 * MSEC));
             use(buffer(0), 64 * KB, MSEC, context(1));
             run(19 * MSEC);
             use(buffer(1), 64 * KB, MSEC, context(2));
@@ -110,12 +115,11 @@ TEST_F(test_companion_is_late, waits_in_its_uses_do_not_matter)
     uint64_t seed = 1;
 
     for (unsigned i = 0; i < 60; ++i) {
-        seed = seed * 6364136223846793005ul + 1442695040888963407ul;
         if (i == 20) {
             mark();
         }
         run(100 * MSEC);
-        use(buffer(0), 64 * KB, MSEC + (seed >> 33) % (80 * MSEC), context(1));
+        use(buffer(0), 64 * KB, MSEC + random_below(&seed, 80 * MSEC), context(1));
         run(20 * MSEC);
         use(buffer(1), 64 * KB, 2 * MSEC, context(2));
     }
