@@ -24,7 +24,8 @@
 /* The most bytes between two parts of an error */
 #define MAX_GAP 140
 
-/* What may be before a piece that begins with '#' */
+/* Of two pieces of an error of which the second begins with '#', only these characters may
+ * lie between the two */
 #define NUMBERS "0123456789-,[]"
 
 /* Characters kept of a line; what is longer is read as several lines that overlap */
@@ -62,7 +63,8 @@ typedef struct {
 typedef struct {
     unsigned      entry; /* Index */
     int           is_warning;
-    unsigned long line;  /* Number of the line of the job's output in which the words end */
+    unsigned long line;  /* The words end in this line of the job's output: its number,
+                            from 1 */
     char          *text; /* A part of that line */
 } found_t;
 
@@ -116,7 +118,8 @@ static void put_char(explain_t *explain, int c)
         return;
     }
 
-    /* Replace characters that are not ASCII: a terminal may obey them as commands */
+    /* The user's terminal may obey characters outside of ASCII as commands: print '?' in
+     * their place */
     explain->shown[explain->num_shown++] = is_space ? ' ' : (c < 0x80) ? c : '?';
 }
 

@@ -62,7 +62,8 @@ struct predreg_world {
                                            program does something else */
     unsigned               readings;    /* How often the program's round has read the
                                            clock, plus 1; 0: the program does no round */
-    uint64_t               ahead;       /* How far that round has come since now, ns */
+    uint64_t               ahead;       /* How long the program's round has taken since
+                                           the time now, ns */
     int                    over;        /* The program is over: operations take
                                            no time */
     memory_t               *memories;   /* Indexed by number; number 0 is not used */

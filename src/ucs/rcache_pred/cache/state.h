@@ -251,10 +251,13 @@ typedef struct pred_rounds {
                                            taken an entry out of the DQ: only
                                            such a round tells whether entries
                                            are urgent */
-    ucs_rcache_pred_time_t  emptied;  /**< When the helper last knew that no use had
-                                           ended of which it had not heard */
-    int                     slept;    /**< Not 0: the helper thread sleeps, and the
-                                           next end of a use wakes it */
+    ucs_rcache_pred_time_t  emptied;  /**< When a round last found the DQ empty, or
+                                           began after the helper thread had slept. A
+                                           use whose entry comes out of the DQ later
+                                           has ended after this time */
+    int                     slept;    /**< Not 0: the last round has let the helper
+                                           thread sleep until the end of a use wakes
+                                           the thread */
     ucs_rcache_pred_time_t  last_entry; /**< When an entry was last taken out of
                                            the DQ */
     ucs_rcache_pred_time_t  next;     /**< When the next round shall begin, as

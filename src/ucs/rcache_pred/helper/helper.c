@@ -138,7 +138,9 @@ static void round_begin(ucs_rcache_pred_t *pred)
     atomic_store(&pred->handshake.asleep, 0);
     show_presence(pred);
     if (pred->rounds.slept) {
-        pred->rounds.emptied = now; /* No use has ended, or it has just woken the helper */
+        /* The first end of a use wakes the sleeping thread at once, so that no use has
+         * ended earlier */
+        pred->rounds.emptied = now;
         pred->rounds.slept   = 0;
     }
     pred_measure_wakeup(pred, now);

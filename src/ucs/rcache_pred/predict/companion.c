@@ -90,7 +90,7 @@ least_distance(const ucs_rcache_pred_site_t *site, uint64_t between,
            (between * ucs_rcache_pred_spacing(times));
 }
 
-/* Add the distance from the companion's last use to a use of the region */
+/* The region is used again: remember how long after the end of the companion's last use */
 static void add_distance(companion_t *companion, ucs_rcache_pred_time_t begin,
                          unsigned depth)
 {
@@ -98,7 +98,8 @@ static void add_distance(companion_t *companion, ucs_rcache_pred_time_t begin,
     ucs_rcache_pred_time_t *lowest  = companion->lowest;
 
     if (companion->count == 3 * BLOCK) {
-        companion->count = 2 * BLOCK; /* Never back to 0, by which margin() would divide */
+        /* A byte that wrapped around would let margin() divide by 0 */
+        companion->count = 2 * BLOCK;
     }
     if (companion->count % BLOCK == 0) {
         lowest[1] = (companion->count > 0) ? lowest[0] : distance;
@@ -111,7 +112,8 @@ static void add_distance(companion_t *companion, ucs_rcache_pred_time_t begin,
     ucs_rcache_pred_history_close(&companion->distances, begin, depth);
 }
 
-/* @return how much earlier than predicted by the distances a region has to be ready */
+/* @return how long before its predicted use the region has to be registered, ns. The use is
+ * predicted one period of the distances after the end of the companion's use. */
 static ucs_rcache_pred_time_t margin(const companion_t *companion)
 {
     const ucs_rcache_pred_history_t *distances = &companion->distances;

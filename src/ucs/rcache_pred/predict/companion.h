@@ -21,8 +21,9 @@ BEGIN_C_DECLS
  *
  * A site (@ref ucs_rcache_pred_site_t) has companions: sites of other buffers that come
  * once between a use of the region at the site and the region's next use. Each has a
- * history of distances, from the end of its use to the begin of the region's next use: for how
- * long the program has waited in the companion's use does not count.
+ * history of distances, from the end of a use of the companion to the begin of the region's next
+ * use. Counted from the begin, distances would vary by the time for which the program waits
+ * in the companion's use.
  * When a region is given up, its forecast follows that companion whose distances have
  * varied clearly less than what the own deadline counts from. The region waits in the
  * registration queue for longer than its own deadline says, and each use of the companion

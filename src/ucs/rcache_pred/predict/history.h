@@ -271,8 +271,8 @@ typedef struct ucs_rcache_pred_site {
     ucs_rcache_pred_time_t    late;        /**< How long after the end of a use the
                                                 helper hears of it: the worst recent
                                                 case, which fades */
-    ucs_list_link_t           followers;   /**< Forecasts of the regions that follow this
-                                                site, see companion.h */
+    ucs_list_link_t           followers;   /**< Forecasts: their regions follow this site
+                                                (companion.h) */
     ucs_rcache_pred_companions_t *companions; /**< NULL: there are none */
     ucs_rcache_pred_history_t next;        /**< Intervals from each use in this
                                                 context to the region's next use

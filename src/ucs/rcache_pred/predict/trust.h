@@ -90,7 +90,8 @@ static const struct {
                              still trusted after one unmet prediction */
     {-192, -12, 192, 4},  /* PLACE */
     {-12,  -12, 192, 3},  /* WAY */
-    {-180, -12, 12,  12}  /* SLICES: 16 bursts, all of them unmet, just reach the floor */
+    {-180, -12, 12,  12}  /* SLICES: from the cap, 16 unmet bursts take the score to the
+                             floor */
 };
 
 
